@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Output text: a growing buffer with indentation by tabs; files are written whole or not at all. */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+
+struct text {
+	struct arena *arena;
+	char *at; /* NUL after `length` bytes once anything was added */
+	size_t length, room;
+	int indent;      /* tabs put at the start of each line */
+	bool line_start; /* nothing on this line yet */
+};
+
+/* An empty text in `arena`. */
+struct text text_new(struct arena *arena);
+
+/* printf; every '\n' in the result starts a new, indented line. Locale-independent for %f %g only
+ * through num_double: do not print doubles here. */
+void text_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_vadd(struct text *text, const char *format, va_list args)
+	__attribute__((format(printf, 2, 0)));
+/* `length` bytes as they are, no indentation. */
+void text_raw(struct text *text, const char *bytes, size_t length);
+/* A JSON string with quotes; control characters escaped, bytes that are no UTF-8 as U+FFFD. */
+void text_json(struct text *text, const char *string);
+
+/* Writes to PATH.tmp in the same folder and renames. False with errno set; no half file is left. */
+bool text_write(const struct text *text, const char *path);
+
+/* Whole file into `arena`; NULL with errno set. *length gets the bytes; a NUL follows them. */
+char *text_read(struct arena *arena, const char *path, size_t *length);
+
+#endif
