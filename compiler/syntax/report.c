@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "syntax/report.h"
+
+#include <string.h>
+
+#include "syntax/parser.h"
+#include "plan_parser.h"
+
+/* "cluster box" of the line `cluster box {`. */
+static const char *opener_text(struct work *work, struct position at)
+{
+	uint32_t length = 0, lo = 0;
+	const char *line = source_line(at.source, at.line, &length);
+	while (lo < length && (line[lo] == ' ' || line[lo] == '\t'))
+		lo++;
+	uint32_t hi = lo;
+	while (hi < length && line[hi] != '{')
+		hi++;
+	while (hi > lo && (line[hi - 1] == ' ' || line[hi - 1] == '\t'))
+		hi--;
+	return arena_copy(work->keep, line + lo, hi - lo);
+}
+
+/* The line above whose indentation the closing bracket has. */
+static struct position line_closed(struct work *work, struct span closer)
+{
+	struct position at = sources_position(work->sources, closer.lo);
+	uint32_t column = at.column;
+	while (at.line > 1) {
+		uint32_t length = 0, lo = 0;
+		const char *line = source_line(at.source, --at.line, &length);
+		while (lo < length && (line[lo] == ' ' || line[lo] == '\t'))
+			lo++;
+		if (lo + 1 == column && lo < length && memchr(line, '{', length))
+			break;
+	}
+	return at;
+}
+
+static void unclosed(struct work *work, struct fault fault, const char *text)
+{
+	struct diag *diag = diag_add(work->diags, E0104, fault.at, "this `%s` is never closed", text);
+	diag_at(diag, "opened here");
+	if (!fault.other.hi)
+		return;
+	struct position line = line_closed(work, fault.other);
+	diag_label(diag, fault.other, "stands at the indentation of line %u, so it closes `%s`",
+		   line.line, opener_text(work, line));
+}
+
+static void line_start(struct work *work, struct fault fault, const char *text)
+{
+	struct diag *diag =
+		diag_add(work->diags, E0101, fault.at, "a line cannot start with `%s`", text);
+	diag_at(diag, "belongs on the line above");
+	if (strcmp(text, "{") == 0)
+		diag_note(diag, "the `{` of a block stands on the line of its name");
+	else if (strchr("+-*/=<>!", text[0]) && strcmp(text, "=") != 0)
+		diag_note(diag, "move the operator up: a line that ends in an operator goes on");
+	else
+		diag_note(diag, "move it up: a line goes on only after `{`, `,`, an operator or "
+				"`else`, and inside ( ) and [ ]");
+}
+
+static void stray(struct work *work, struct fault fault, const char *text)
+{
+	bool printable = strlen(text) <= 16;
+	for (const char *c = text; *c; c++)
+		printable = printable && *c > ' ' && *c < 0x7f;
+	if (printable && *text)
+		diag_add(work->diags, E0103, fault.at, "the language has no use for `%s`", text);
+	else
+		diag_add(work->diags, E0103, fault.at, "a character that the language has no use for");
+}
+
+static void unit(struct work *work, struct fault fault, const char *text)
+{
+	static const char *const units[] = {
+#define UNIT(text, type, scale) text,
+#include "syntax/units.def"
+#undef UNIT
+	};
+	struct diag *diag = diag_add(work->diags, E0110, fault.at, "`%s` is not a unit", text);
+	diag_at(diag, "after a number stands its unit, or nothing");
+	size_t prefix = strspn(text, "kKMGT") ? 1 : 0;
+	const char *rest = text + prefix;
+	if (prefix && (strcmp(rest, "b") == 0 || strcmp(rest, "b/s") == 0 ||
+		       strcmp(rest, "bps") == 0 || strcmp(rest, "bit") == 0 ||
+		       strcmp(rest, "ib") == 0)) {
+		diag_note(diag,
+			  "bits and bytes differ by 8, so `%s` is refused everywhere: "
+			  "links take `Gbit/s` or `GB/s`",
+			  text);
+		diag_note(diag, "for bytes, write `GB` (10^9) or `GiB` (2^30)");
+		return;
+	}
+	const char *near = name_nearest(text, units, sizeof units / sizeof units[0]);
+	if (near)
+		diag_note(diag, "a unit with a similar name exists: `%s`", near);
+}
+
+static void number(struct work *work, struct fault fault, const char *text)
+{
+	struct diag *diag;
+	if (strlen(text) > 40) {
+		diag_add(work->diags, E0106, fault.at, "a number of %zu characters is too long",
+			 strlen(text));
+		return;
+	}
+	diag = diag_add(work->diags, E0106, fault.at, "`%s` is not a number", text);
+	if (text[0] == '.')
+		diag_note(diag, "write `0%s`", text);
+	else if (text[strlen(text) - 1] == '.')
+		diag_note(diag, "digits stand on both sides of the point");
+	else if (strchr(text, '_'))
+		diag_note(diag, "a `_` stands between two digits");
+	else if (strncmp(text, "1f1b", 4) != 0)
+		diag_note(diag, "numbers are exact: 38 digits, exponents from -64 to 64");
+}
+
+void report_fault(struct work *work, struct fault fault)
+{
+	const char *text = sources_text(work->sources, work->scratch, fault.at);
+	switch (fault.kind) {
+	case FAULT_UNCLOSED:
+		unclosed(work, fault, text);
+		break;
+	case FAULT_EXTRA:
+		diag_add(work->diags, E0104, fault.at, "this `%s` closes nothing", text);
+		break;
+	case FAULT_DEEP:
+		diag_add(work->diags, E0108, fault.at, "brackets are nested more than %d deep",
+			 NEST_LIMIT);
+		break;
+	case FAULT_LINE_START:
+		line_start(work, fault, text);
+		break;
+	case FAULT_SEMICOLON:
+		diag_note(diag_add(work->diags, E0101, fault.at, "`;` does not end a statement"),
+			  "a line ends a statement; on one line, statements are parted by `,`");
+		break;
+	case FAULT_PERCENT:
+		diag_add(work->diags, E0101, fault.at, "`%%` stands only after a number");
+		break;
+	case FAULT_STRAY:
+		stray(work, fault, text);
+		break;
+	case FAULT_STRING:
+		diag_add(work->diags, E0102, fault.at, "this string is not closed on its line");
+		break;
+	case FAULT_NUMBER:
+		number(work, fault, text);
+		break;
+	case FAULT_UNIT:
+		unit(work, fault, text);
+		break;
+	default:
+		break;
+	}
+}
+
+void report_byte(struct work *work, struct span at)
+{
+	const char *text = sources_text(work->sources, work->scratch, at);
+	struct diag *diag;
+	if (*text == '\0') {
+		diag_add(work->diags, E0103, at, "the file holds a NUL byte");
+		return;
+	}
+	diag = diag_add(work->diags, E0103, at, "the file is not UTF-8 text");
+	diag_at(diag, "byte 0x%02x", (unsigned char)*text);
+}
+
+void report_escape(struct work *work, struct span at)
+{
+	const char *text = sources_text(work->sources, work->scratch, at);
+	bool plain = text[1] > ' ' && text[1] < 0x7f;
+	struct diag *diag = diag_add(work->diags, E0102, at, "unknown escape%s%s%s in a string",
+				     plain ? " `" : "", plain ? text : "", plain ? "`" : "");
+	diag_note(diag, "a string knows `\\\"`, `\\\\` and `\\n`");
+}
+
+void report_deep(struct parser *parser, struct span span)
+{
+	parser->deep = true;
+	diag_add(parser->work->diags, E0108, span, "this expression is nested too deeply");
+}
+
+/* Syntax errors. */
+
+struct expectation {
+	const char *const *names;
+	int count;
+};
+
+static bool expects(struct expectation e, const char *name)
+{
+	for (int i = 0; i < e.count; i++)
+		if (strcmp(e.names[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* Tokens that a class stands for, or that are possible nearly everywhere and tell nothing. */
+static bool tells_nothing(const char *name)
+{
+	static const char *const dull[] = {
+		"a number", "a string", "a name", "a faulty value", "a wrong unit", "separator",
+		"end of line", "end of file", "true", "false", "rest", "'('", "'['", "'-'", "'+'",
+		"'*'", "'/'", "'<'", "'>'", "==", "!=", "<=", ">=", "'.'", "a unit"};
+	for (size_t i = 0; i < sizeof dull / sizeof dull[0]; i++)
+		if (strcmp(dull[i], name) == 0)
+			return true;
+	return false;
+}
+
+static const char *quoted(struct work *work, const char *name)
+{
+	if (name[0] == '\'')
+		return arena_text(work->scratch, "`%c`", name[1]);
+	return arena_text(work->scratch, "`%s`", name);
+}
+
+/* What fits at a place, in few words. */
+static const char *expected_text(struct work *work, struct expectation e)
+{
+	const char *out = NULL;
+	int listed = 0;
+	if (expects(e, "let"))
+		return "a statement";
+	if (expects(e, "a number") && expects(e, "a string"))
+		return "a value";
+	if (expects(e, "a name") && !expects(e, "'='"))
+		out = "a name";
+	for (int i = 0; i < e.count && listed < 4; i++) {
+		if (tells_nothing(e.names[i]))
+			continue;
+		const char *name = quoted(work, e.names[i]);
+		out = out ? arena_text(work->scratch, "%s or %s", out, name) : name;
+		listed++;
+	}
+	if (out && listed <= 3)
+		return out;
+	if (expects(e, "'='"))
+		return "`=`";
+	if (expects(e, "end of line"))
+		return "end of line";
+	return out ? out : e.count ? e.names[0] : "nothing more";
+}
+
+static bool is_word(int kind)
+{
+	switch (kind) {
+#define WORD(token, text, starts) case TOK_##token:
+#include "syntax/words.def"
+#undef WORD
+		return true;
+	default:
+		return false;
+	}
+}
+
+static const char *found_text(struct parser *parser, struct token token)
+{
+	const char *text = parser->source->text + token.lo;
+	switch (token.kind) {
+	case 0:
+		return "end of file";
+	case TOK_NL:
+		return "end of line";
+	case TOK_NUMBER:
+	case TOK_BAD:
+		return "a number";
+	case TOK_STRING:
+		return "a string";
+	default:
+		if (token.hi == token.lo)
+			return "end of line";
+		if (token.hi - token.lo > 40)
+			return "a name";
+		return arena_text(parser->work->scratch, "`%.*s`", (int)(token.hi - token.lo), text);
+	}
+}
+
+static bool ends_statement(int kind)
+{
+	return kind == TOK_NL || kind == TOK_SEP || kind == '{' || kind == '}' || kind == 0;
+}
+
+/* Index of the first token of the statement that holds token `i`. */
+static uint32_t statement_start(const struct parser *parser, uint32_t i)
+{
+	while (i > 0 && !ends_statement(parser->tokens.list.at[i - 1].kind))
+		i--;
+	return i;
+}
+
+static bool spells(const struct parser *parser, struct token token, const char *const *words)
+{
+	uint32_t length = token.hi - token.lo;
+	for (; *words; words++)
+		if (strlen(*words) == length &&
+		    memcmp(*words, parser->source->text + token.lo, length) == 0)
+			return true;
+	return false;
+}
+
+/* True if the statement begins like a setting whose `=` is missing: `nodes 4`. `after` is then the
+ * token after the path, `path` where the path ends. */
+static bool lacks_equals(const struct parser *parser, uint32_t at, uint32_t *after)
+{
+	static const char *const others[] = {
+		"data",    "tensor", "sequence", "pipeline", "zero",         "context",
+		"expert",  "cluster", "model",   "device",   "architecture", "link",
+		"repeat",  NULL};
+	const struct token *list = parser->tokens.list.at;
+	uint32_t i = statement_start(parser, at);
+	if (list[i].kind != TOK_NAME || spells(parser, list[i], others))
+		return false;
+	for (i++; list[i].kind == '.' && list[i + 1].kind == TOK_NAME;)
+		i += 2;
+	*after = i;
+	if (i > at)
+		return false;
+	switch (list[i].kind) {
+	case TOK_NUMBER:
+	case TOK_STRING:
+	case TOK_BAD:
+	case TOK_TRUE:
+	case TOK_FALSE:
+	case TOK_REST:
+	case '[':
+		return true;
+	case TOK_NAME:
+		return i < at && list[at].kind != TOK_BAD_UNIT && list[at].kind != '=';
+	default:
+		return false;
+	}
+}
+
+static void report_no_equals(struct parser *parser, uint32_t after)
+{
+	const struct token *list = parser->tokens.list.at;
+	struct token name = list[after - 1], value = list[after];
+	const char *found = value.kind == TOK_NAME ? "a name" : found_text(parser, value);
+	struct span at = parser_span(parser->source, value.lo, value.hi);
+	struct diag *diag = diag_add(parser->work->diags, E0105, at,
+				     "expected `=` after `%.*s`, found %s", (int)(name.hi - name.lo),
+				     parser->source->text + name.lo, found);
+	diag_at(diag, "a setting is written `name = value`");
+}
+
+void report_unexpected(struct parser *parser, const char *const *expected, int count)
+{
+	struct expectation e = {expected, count};
+	const struct token *list = parser->tokens.list.at;
+	uint32_t at = parser->next ? parser->next - 1 : 0;
+	uint32_t after = 0;
+	if (list[parser->next].kind == 0 && list[at].kind == TOK_NL && parser->next > 0 &&
+	    expects(e, "end of line"))
+		at = parser->next;
+	struct token token = list[at];
+	if (lacks_equals(parser, at, &after)) {
+		report_no_equals(parser, after);
+		return;
+	}
+	struct span span = parser_span(parser->source, token.lo, token.hi);
+	struct diag *diag = diag_add(parser->work->diags, E0101, span, "expected %s, found %s",
+				     expected_text(parser->work, e), found_text(parser, token));
+	diag_at(diag, "not expected here");
+	if (is_word(token.kind) && expects(e, "a name"))
+		diag_note(diag, "`%.*s` is a reserved word", (int)(token.hi - token.lo),
+			  parser->source->text + token.lo);
+}
