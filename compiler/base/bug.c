@@ -27,8 +27,8 @@ void bug_at(const char *file, int line, const char *format, ...)
 	va_start(args, format);
 	vfprintf(stderr, format, args);
 	va_end(args);
-	fputs("\nplanc: this is a fault of planc, not of the plan; please report it with the plan,\n"
-	      "planc: the command line and the output of `planc version`\n",
+	fputs("\nplanc: this is a fault of planc, not of the plan; please report it with\n"
+	      "planc: the plan, the command line and the output of `planc version`\n",
 	      stderr);
 	fflush(NULL);
 	_Exit(EXIT_BUG);

@@ -7,7 +7,8 @@ struct corner {
 };
 
 /* Where an offset lies in its source; one past the end of the source counts as its end. */
-static struct corner corner_of(const struct diag *diag, const struct source *source, uint32_t offset)
+static struct corner corner_of(const struct diag *diag, const struct source *source,
+			       uint32_t offset)
 {
 	uint32_t end = source->start + source->length;
 	struct position at;
@@ -50,8 +51,11 @@ static void add_spans(const struct diag *diag, struct text *out)
 	text_add(out, "\"spans\": [");
 	if (sources_find(diag->in->sources, diag->span.lo)) {
 		add_span(diag, diag->span, diag->label, true, out);
-		for (uint32_t i = 0; i < diag->labels.n; i++)
-			add_span(diag, diag->labels.at[i].span, diag->labels.at[i].text, false, out);
+		for (uint32_t i = 0; i < diag->labels.n; i++) {
+			const struct diag_label *label = &diag->labels.at[i];
+
+			add_span(diag, label->span, label->text, false, out);
+		}
 	}
 	text_add(out, "]");
 }

@@ -161,7 +161,10 @@ static uint32_t divisors(uint64_t value, uint64_t limit, uint64_t *out, uint32_t
 	uint64_t last = 0;
 	uint32_t n = 0;
 
-	for (uint64_t i = 1; n < room && i <= limit && i <= value / i && i <= FURTHEST_DIVISOR; i++) {
+	limit = limit < value ? limit : value;
+	for (uint64_t i = 1; n < room && i <= limit && i <= value / i; i++) {
+		if (i > FURTHEST_DIVISOR)
+			break;
 		if (value % i)
 			continue;
 		out[n++] = i;

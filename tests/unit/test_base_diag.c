@@ -178,7 +178,8 @@ static void odd_characters(void)
 {
 	struct bench b = bench_new();
 	const struct source *s = add(&b, "a\x1b.plan",
-				     "\tx\n\xe4\xb8\xad" "e\xcc\x81" "x\nA\x1b[1mx\n\xff\xe2\x80\xaex\r\n");
+				     "\tx\n\xe4\xb8\xad" "e\xcc\x81" "x\n"
+				     "A\x1b[1mx\n\xff\xe2\x80\xaex\r\n");
 
 	diag_at(diag_add(b.diags, E0101, at(s, "\t", "x"), "t\x07"), "l\xff");
 	diag_add(b.diags, E0101, at(s, "\xe4", "x"), "t");
@@ -234,6 +235,7 @@ static void long_line(void)
 	enum { BYTES = 10000000 };
 	struct bench b = bench_new();
 	char *text = calloc(1, BYTES + 1);
+	struct span middle, end;
 	const struct source *s;
 	struct diag *d;
 	const char *out;
@@ -242,12 +244,13 @@ static void long_line(void)
 	memcpy(text + BYTES / 2, "HERE", 4);
 	s = sources_add(b.sources, "a.plan", text, BYTES, false);
 	free(text);
+	middle = (struct span){s->start + BYTES / 2, s->start + BYTES / 2 + 4};
+	end = (struct span){s->start + BYTES, s->start + BYTES};
 	for (uint32_t i = 0; i < 200; i++)
-		diag_add(b.diags, E0101, (struct span){s->start + BYTES / 2, s->start + BYTES / 2 + 4},
-			 "t%u", i);
+		diag_add(b.diags, E0101, middle, "t%u", i);
 	d = b.diags->all.at[0];
-	diag_label(d, (struct span){s->start, s->start + BYTES}, "first");
-	diag_label(d, (struct span){s->start + BYTES, s->start + BYTES}, "last");
+	diag_label(d, span_join((struct span){s->start, s->start}, end), "first");
+	diag_label(d, end, "last");
 	out = human(&b);
 	CHECK(longest_line(out) <= 100);
 	CHECK(strstr(out, "HERE") && strstr(out, "^^^^\n") && strstr(out, " last\n"));
@@ -258,8 +261,9 @@ static void cut_line(void)
 {
 	struct bench b = bench_new();
 	const struct source *s = add(&b, "a.plan",
-				     "0123456789012345678901234567890123456789012345678901234567890123"
-				     "456789012345678901234567890123456789012345678901234567890HERE\n");
+				     "012345678901234567890123456789012345678901234567890123456789"
+				     "0123456789012345678901234567890123456789012345678901234567890"
+				     "HERE\n");
 
 	diag_add(b.diags, E0101, at(s, "H", "HERE"), "t");
 	CHECK_TEXT(human(&b),
