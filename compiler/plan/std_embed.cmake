@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# cmake -DROOT=grammar -DOUTPUT=std_files.c -P std_embed.cmake: one string literal a line of text.
+file(GLOB_RECURSE plans RELATIVE ${ROOT} ${ROOT}/std/*.plan)
+list(SORT plans)
+set(text "/* SPDX-License-Identifier: Apache-2.0 */\n/* Generated from the standard library. */\n")
+string(APPEND text "#include \"plan/plan.h\"\n\nconst struct std_file std_files[] = {\n")
+foreach(plan IN LISTS plans)
+	file(READ ${ROOT}/${plan} body)
+	string(REPLACE "\\" "\\\\" body "${body}")
+	string(REPLACE "\"" "\\\"" body "${body}")
+	string(REPLACE "\n" "\\n\"\n\t\"" body "${body}")
+	string(APPEND text "\t{\"${plan}\",\n\t\"${body}\"},\n")
+endforeach()
+string(APPEND text "\t{NULL, NULL},\n};\n")
+file(WRITE ${OUTPUT} "${text}")
