@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What both directions of attention share. A tile is KEYS keys by QUERIES queries of one head; the
+ * queries are the lanes of vectors, so every sum over keys is a plain loop and no statistic crosses
+ * lanes. Transposed operands are [head][QUERIES], scores are [KEYS][QUERIES]. */
+#ifndef CPU_CPU_ATTEND_H
+#define CPU_CPU_ATTEND_H
+
+#include <math.h>
+
+#include "base/rt_philox.h"
+#include "device/cpu/cpu_math.h"
+#include "device/cpu/cpu_panel.h"
+#include "device/cpu/cpu_tiles.h"
+
+enum { QUERIES = 2 * LANES, KEYS = RT_ATTEND_KEYS };
+
+/* One head of one sample, and a block of its queries. */
+struct attend {
+	const struct rt_attend_forward *f;
+	int64_t sample, head, kv_head; /* sample within the micro-batch */
+	int64_t query, queries;        /* first, and how many (<= QUERIES) */
+	int64_t keys;                  /* that any of these queries sees */
+	int64_t row, kv_row;           /* elements between tokens of q and of k */
+};
+
+INLINE struct attend attend_start(const struct rt_attend_forward *f, int64_t sample, int64_t head,
+				  int64_t query)
+{
+	struct attend a = {.f = f, .sample = sample, .head = head, .query = query};
+	a.kv_head = head / (f->heads / f->kv_heads);
+	a.queries = least(QUERIES, f->tokens - query);
+	a.keys = f->causal ? query + a.queries : f->tokens;
+	a.row = f->heads * f->head;
+	a.kv_row = f->kv_heads * f->head;
+	return a;
+}
+
+/* Offset of the first query of the block in [batch, tokens, heads, head]. */
+INLINE int64_t attend_query(const struct attend *a)
+{
+	return (a->sample * a->f->tokens + a->query) * a->row + a->head * a->f->head;
+}
+
+INLINE int64_t attend_key(const struct attend *a, int64_t key)
+{
+	return (a->sample * a->f->tokens + key) * a->kv_row + a->kv_head * a->f->head;
+}
+
+/* to[d][query] = from[query][d] * factor, the missing queries 0. */
+INLINE void attend_turn(const struct attend *a, REAL *to, const REAL *from, REAL factor)
+{
+	for (int64_t d = 0; d < a->f->head; d++)
+		for (int64_t q = a->queries; q < QUERIES; q++)
+			to[d * QUERIES + q] = 0;
+	for (int64_t q = 0; q < a->queries; q++)
+		for (int64_t d = 0; d < a->f->head; d++)
+			to[d * QUERIES + q] = from[q * a->row + d] * factor;
+}
+
+/* scores[key][query] = keys[key][..] . turned[..][query] */
+INLINE void attend_dots(const struct attend *a, REAL *scores, const REAL *keys, int64_t count,
+			const REAL *turned)
+{
+	struct panel p = {
+		.c = scores, .c_row = QUERIES,
+		.a = keys, .a_row = a->kv_row, .a_depth = 1,
+		.b = turned, .b_row = QUERIES,
+		.rows = count, .depth = a->f->head, .vectors = 2,
+	};
+	memset(scores, 0, (size_t)(count * QUERIES) * sizeof(REAL));
+	panel_add(&p);
+}
+
+/* sum[d][query] += sum over keys of values[key][d] weights[key][query] */
+INLINE void attend_mix(const struct attend *a, REAL *sum, const REAL *values, int64_t count,
+		       const REAL *weights)
+{
+	struct panel p = {
+		.c = sum, .c_row = QUERIES,
+		.a = values, .a_row = 1, .a_depth = a->kv_row,
+		.b = weights, .b_row = QUERIES,
+		.rows = a->f->head, .depth = count, .vectors = 2,
+	};
+	panel_add(&p);
+}
+
+/* A query does not see the keys after it. */
+INLINE void attend_mask(const struct attend *a, REAL *scores, int64_t key, int64_t count)
+{
+	if (!a->f->causal || key + count - 1 <= a->query)
+		return;
+	for (int64_t k = 0; k < count; k++)
+		for (int64_t q = 0; q < QUERIES && a->query + q < key + k; q++)
+			scores[k * QUERIES + q] = -(REAL)INFINITY;
+}
+
+INLINE bool attend_drops(const struct attend *a)
+{
+	return a->f->dropout > 0 && a->f->control[RT_CONTROL_TRAINING] != 0;
+}
+
+/* keep[key][query] = 0 or 1 / (1 - dropout). */
+static inline void attend_keep(const struct attend *a, REAL *keep, int64_t key, int64_t count)
+{
+	const struct rt_attend_forward *f = a->f;
+	REAL factor = (REAL)(1 / (1 - f->dropout));
+	uint64_t limit = (uint64_t)(f->dropout * 0x1p32);
+	uint64_t sample = (uint64_t)f->control[RT_CONTROL_SAMPLE] + (uint64_t)a->sample;
+	uint64_t head = sample * (uint64_t)f->heads + (uint64_t)a->head, tokens = (uint64_t)f->tokens;
+	for (int64_t q = 0; q < QUERIES; q++) {
+		uint64_t row = (head * tokens + (uint64_t)(a->query + q)) * tokens + (uint64_t)key;
+		for (int64_t k = 0; k < count;) {
+			uint64_t at = row + (uint64_t)k;
+			struct rt_philox_state s = rt_philox_rounds(rt_philox_start(
+				(uint64_t)f->control[RT_CONTROL_SEED], RT_RANDOM_DROPOUT,
+				(uint32_t)f->control[RT_CONTROL_STEP], (uint32_t)f->stream_id, at / 4));
+			for (uint64_t j = at % 4; j < 4 && k < count; j++, k++)
+				keep[k * QUERIES + q] = s.word[j] >= limit ? factor : 0;
+		}
+	}
+}
+
+#endif

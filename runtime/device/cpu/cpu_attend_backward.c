@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gradients of attention; weights are made again from the kept log-sums. With weights p, output o:
+ * dv = p^T do, dp = do v^T, ds = p (dp - do . o), dq = ds k, dk = ds^T q. */
+#include "device/cpu/cpu_attend.h"
+
+struct work {
+	const struct rt_attend_backward *b;
+	int64_t padded;              /* head, in whole vectors */
+	REAL *q_turned, *do_turned;  /* [head][QUERIES], q times scale */
+	REAL *q_rows, *do_rows;      /* [QUERIES][padded] */
+	REAL *dq;                    /* [head][QUERIES] */
+	REAL *weights, *slopes, *keep; /* [KEYS][QUERIES] */
+	REAL *key_sum;               /* [KEYS][padded] */
+	REAL along[QUERIES], lse[QUERIES];
+};
+
+static REAL *carve(REAL **at, int64_t count)
+{
+	REAL *here = *at;
+	*at += count;
+	return here;
+}
+
+static void work_start(struct work *w, const struct rt_attend_backward *b, REAL *scratch)
+{
+	int64_t head = b->forward.head;
+	w->b = b;
+	w->padded = (head + LANES - 1) / LANES * LANES;
+	w->q_turned = carve(&scratch, head * QUERIES);
+	w->do_turned = carve(&scratch, head * QUERIES);
+	w->dq = carve(&scratch, head * QUERIES);
+	w->q_rows = carve(&scratch, w->padded * QUERIES);
+	w->do_rows = carve(&scratch, w->padded * QUERIES);
+	w->weights = carve(&scratch, KEYS * QUERIES);
+	w->slopes = carve(&scratch, KEYS * QUERIES);
+	w->keep = carve(&scratch, KEYS * QUERIES);
+	w->key_sum = carve(&scratch, KEYS * w->padded);
+}
+
+/* Rows of whole vectors, the missing elements 0. */
+static void copy_rows(const struct attend *a, REAL *to, int64_t padded, const REAL *from, REAL factor)
+{
+	memset(to, 0, (size_t)(padded * QUERIES) * sizeof(REAL));
+	for (int64_t q = 0; q < a->queries; q++)
+		for (int64_t d = 0; d < a->f->head; d++)
+			to[q * padded + d] = from[q * a->row + d] * factor;
+}
+
+/* A missing query has an infinite log-sum: its weights are 0. */
+static void load_queries(const struct attend *a, struct work *w)
+{
+	const struct rt_attend_forward *f = a->f;
+	const REAL *q = (const REAL *)f->q + attend_query(a);
+	const REAL *out = (const REAL *)f->out + attend_query(a);
+	const REAL *dout = (const REAL *)w->b->dout + attend_query(a);
+	const REAL *lse = (const REAL *)f->lse + (a->sample * f->heads + a->head) * f->tokens + a->query;
+	attend_turn(a, w->q_turned, q, (REAL)f->scale);
+	attend_turn(a, w->do_turned, dout, 1);
+	copy_rows(a, w->q_rows, w->padded, q, (REAL)f->scale);
+	copy_rows(a, w->do_rows, w->padded, dout, 1);
+	memset(w->dq, 0, (size_t)(f->head * QUERIES) * sizeof(REAL));
+	for (int64_t i = 0; i < QUERIES; i++) {
+		w->lse[i] = i < a->queries ? lse[i] : (REAL)INFINITY;
+		w->along[i] = 0;
+		for (int64_t d = 0; i < a->queries && d < f->head; d++)
+			w->along[i] += dout[i * a->row + d] * out[i * a->row + d];
+	}
+}
+
+/* to[key][..] += sum over queries of factors[key][query] rows[query][..] */
+static void add_to_keys(const struct attend *a, struct work *w, REAL *to, const REAL *factors,
+			const REAL *rows, int64_t count)
+{
+	struct panel p = {
+		.c = w->key_sum, .c_row = w->padded,
+		.a = factors, .a_row = QUERIES, .a_depth = 1,
+		.b = rows, .b_row = w->padded,
+		.rows = count, .depth = a->queries, .vectors = w->padded / LANES,
+	};
+	memset(w->key_sum, 0, (size_t)(count * w->padded) * sizeof(REAL));
+	panel_add(&p);
+	for (int64_t k = 0; k < count; k++)
+		for (int64_t d = 0; d < a->f->head; d++)
+			to[k * a->kv_row + d] += w->key_sum[k * w->padded + d];
+}
+
+static void weigh(struct work *w, int64_t count)
+{
+	for (int64_t k = 0; k < count; k++) {
+		REAL *row = w->weights + k * QUERIES;
+		PARALLEL_LOOP
+		for (int64_t q = 0; q < QUERIES; q++)
+			row[q] = real_exp(row[q] - w->lse[q]);
+	}
+}
+
+/* slopes = weights (slopes keep - along); weights become the ones that met the values. */
+static void slope(const struct attend *a, struct work *w, int64_t key, int64_t count)
+{
+	bool drops = attend_drops(a);
+	if (drops)
+		attend_keep(a, w->keep, key, count);
+	for (int64_t k = 0; k < count; k++) {
+		REAL *slopes = w->slopes + k * QUERIES, *weights = w->weights + k * QUERIES;
+		const REAL *keep = w->keep + k * QUERIES;
+		for (int64_t q = 0; drops && q < QUERIES; q++)
+			slopes[q] *= keep[q];
+		for (int64_t q = 0; q < QUERIES; q++)
+			slopes[q] = weights[q] * (slopes[q] - w->along[q]);
+		for (int64_t q = 0; drops && q < QUERIES; q++)
+			weights[q] *= keep[q];
+	}
+}
+
+static void query_block(const struct attend *a, struct work *w)
+{
+	const REAL *k = a->f->k, *v = a->f->v;
+	load_queries(a, w);
+	for (int64_t key = 0; key < a->keys; key += KEYS) {
+		int64_t count = least(KEYS, a->keys - key), at = attend_key(a, key);
+		attend_dots(a, w->weights, k + at, count, w->q_turned);
+		attend_mask(a, w->weights, key, count);
+		weigh(w, count);
+		attend_dots(a, w->slopes, v + at, count, w->do_turned);
+		slope(a, w, key, count);
+		add_to_keys(a, w, (REAL *)w->b->dv + at, w->weights, w->do_rows, count);
+		add_to_keys(a, w, (REAL *)w->b->dk + at, w->slopes, w->q_rows, count);
+		attend_mix(a, w->dq, k + at, count, w->slopes);
+	}
+	REAL *dq = (REAL *)w->b->dq + attend_query(a), scale = (REAL)a->f->scale;
+	for (int64_t q = 0; q < a->queries; q++)
+		for (int64_t d = 0; d < a->f->head; d++)
+			dq[q * a->row + d] = w->dq[d * QUERIES + q] * scale;
+}
+
+void CPU_NAME(attend_backward)(const void *args, int64_t item, void *scratch)
+{
+	const struct rt_attend_backward *b = args;
+	const struct rt_attend_forward *f = &b->forward;
+	int64_t sample = item / f->kv_heads, group = f->heads / f->kv_heads;
+	int64_t head = item % f->kv_heads * group;
+	struct work w;
+	work_start(&w, b, scratch);
+	struct attend a = attend_start(f, sample, head, 0);
+	for (int64_t t = 0; t < f->tokens; t++) {
+		memset((REAL *)b->dk + attend_key(&a, t), 0, (size_t)f->head * sizeof(REAL));
+		memset((REAL *)b->dv + attend_key(&a, t), 0, (size_t)f->head * sizeof(REAL));
+	}
+	for (int64_t h = head; h < head + group; h++) {
+		for (int64_t query = 0; query < f->tokens; query += QUERIES) {
+			a = attend_start(f, sample, h, query);
+			query_block(&a, &w);
+		}
+	}
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows that work element by element. Outputs may be an input (not a shifted one). */
+#include "base/rt_philox.h"
+#include "device/cpu/cpu_activate.h"
+
+#define ACTIVATION(name)                                                                           \
+	KERNEL(name)                                                                               \
+	{                                                                                          \
+		const REAL *x = args->in[0];                                                       \
+		REAL *y = args->out[0];                                                            \
+		PARALLEL_LOOP                                                                      \
+		for (int64_t i = first; i < last; i++)                                             \
+			y[i] = name##_value(x[i]);                                                 \
+	}                                                                                          \
+	KERNEL(name##_backward)                                                                    \
+	{                                                                                          \
+		const REAL *x = args->in[0], *dy = args->in[1];                                    \
+		REAL *dx = args->out[0];                                                           \
+		PARALLEL_LOOP                                                                      \
+		for (int64_t i = first; i < last; i++)                                             \
+			dx[i] = dy[i] * name##_slope(x[i]);                                        \
+	}
+
+ACTIVATION(gelu)
+ACTIVATION(gelu_erf)
+ACTIVATION(silu)
+ACTIVATION(relu)
+
+KERNEL(scale)
+{
+	const REAL *x = args->in[0], factor = (REAL)args->scalar[0];
+	REAL *y = args->out[0];
+	PARALLEL_LOOP
+	for (int64_t i = first; i < last; i++)
+		y[i] = x[i] * factor;
+}
+
+KERNEL(accumulate)
+{
+	const REAL *x = args->in[0];
+	REAL *y = args->out[0];
+	PARALLEL_LOOP
+	for (int64_t i = first; i < last; i++)
+		y[i] += x[i];
+}
+
+/* Two operands in step over a layout of up to 4 dims; `at` is the place of the current element. */
+struct pair_walk {
+	int64_t dims, count[4], index[4], stride[2][4], at[2];
+};
+
+/* The layouts are size[0 ..], see kernels.def. No dims stand for one element. */
+static struct pair_walk pair_walk_start(const int64_t *size, int64_t row)
+{
+	struct pair_walk w = {.dims = size[0], .count = {1, 1, 1, 1}};
+	const int64_t *b = size + 1 + 2 * w.dims;
+	for (int64_t i = w.dims - 1; i >= 0; i--) {
+		w.count[i] = size[1 + 2 * i];
+		w.stride[0][i] = size[2 + 2 * i];
+		w.stride[1][i] = b[2 + 2 * i];
+		w.index[i] = row % w.count[i];
+		row /= w.count[i];
+		w.at[0] += w.index[i] * w.stride[0][i];
+		w.at[1] += w.index[i] * w.stride[1][i];
+	}
+	if (w.dims == 0)
+		w.dims = 1;
+	return w;
+}
+
+static void pair_walk_go(struct pair_walk *w, int64_t elements)
+{
+	int64_t carry = elements;
+	for (int64_t i = w->dims - 1; i >= 0 && carry != 0; i--) {
+		int64_t to = (w->index[i] + carry) % w->count[i];
+		carry = (w->index[i] + carry) / w->count[i];
+		w->at[0] += (to - w->index[i]) * w->stride[0][i];
+		w->at[1] += (to - w->index[i]) * w->stride[1][i];
+		w->index[i] = to;
+	}
+}
+
+#define PAIR_LOOP(a_at, b_at, op)                                                                  \
+	do {                                                                                       \
+		PARALLEL_LOOP                                                                      \
+		for (int64_t i = 0; i < run; i++)                                                  \
+			y[i] = a[a_at] op b[b_at];                                                 \
+	} while (0)
+
+#define PAIRWISE(name, op)                                                                         \
+	static void name##_run(REAL *y, const REAL *a, int64_t a_stride, const REAL *b,            \
+			       int64_t b_stride, int64_t run)                                      \
+	{                                                                                          \
+		if (a_stride == 1 && b_stride == 1)                                                \
+			PAIR_LOOP(i, i, op);                                                       \
+		else if (a_stride == 1 && b_stride == 0)                                           \
+			PAIR_LOOP(i, 0, op);                                                       \
+		else                                                                               \
+			PAIR_LOOP(i *a_stride, i *b_stride, op);                                   \
+	}                                                                                          \
+	KERNEL(name)                                                                               \
+	{                                                                                          \
+		const REAL *a = args->in[0], *b = args->in[1];                                     \
+		REAL *y = args->out[0];                                                            \
+		struct pair_walk w = pair_walk_start(args->size, first);                           \
+		int64_t inner = w.dims - 1;                                                        \
+		for (int64_t i = first; i < last;) {                                               \
+			int64_t run = least(w.count[inner] - w.index[inner], last - i);            \
+			name##_run(y + i, a + w.at[0], w.stride[0][inner], b + w.at[1],            \
+				   w.stride[1][inner], run);                                       \
+			pair_walk_go(&w, run);                                                     \
+			i += run;                                                                  \
+		}                                                                                  \
+	}
+
+PAIRWISE(add, +)
+PAIRWISE(sub, -)
+PAIRWISE(mul, *)
+
+/* Groups of four elements share a block of the generator. */
+KERNEL(dropout)
+{
+	const REAL *x = args->in[0];
+	const double *control = args->in[1];
+	REAL *y = args->out[0];
+	double rate = args->scalar[0];
+	REAL factor = (REAL)(1 / (1 - rate));
+	uint64_t limit = (uint64_t)(rate * 0x1p32);
+	uint64_t start = (uint64_t)(control[RT_CONTROL_SAMPLE] * (double)args->size[1]);
+	if (control[RT_CONTROL_TRAINING] == 0) {
+		memmove(y + first, x + first, (size_t)(last - first) * sizeof(REAL));
+		return;
+	}
+	for (int64_t i = first; i < last;) {
+		uint64_t element = start + (uint64_t)i;
+		struct rt_philox_state s = rt_philox_rounds(rt_philox_start(
+			(uint64_t)control[RT_CONTROL_SEED], RT_RANDOM_DROPOUT,
+			(uint32_t)control[RT_CONTROL_STEP], (uint32_t)args->size[0], element / 4));
+		for (uint64_t j = element % 4; j < 4 && i < last; j++, i++)
+			y[i] = s.word[j] >= limit ? x[i] * factor : 0;
+	}
+}
+
+/* g is read, never stored scaled; decay is decoupled and counts the weight before the step. */
+KERNEL(adamw)
+{
+	const REAL *g = args->in[0];
+	const double *control = args->in[1], *scalar = args->scalar;
+	REAL *w = args->out[0], *m = args->out[1], *v = args->out[2];
+	REAL beta1 = (REAL)scalar[0], beta2 = (REAL)scalar[1], eps = (REAL)scalar[2];
+	REAL rest1 = (REAL)(1 - scalar[0]), rest2 = (REAL)(1 - scalar[1]);
+	double lr = control[RT_CONTROL_LR];
+	REAL rate = (REAL)(lr / control[RT_CONTROL_CORRECTION1]);
+	REAL root = (REAL)(1 / sqrt(control[RT_CONTROL_CORRECTION2]));
+	REAL keep = (REAL)(1 - lr * scalar[3]), factor = (REAL)control[RT_CONTROL_FACTOR];
+	PARALLEL_LOOP
+	for (int64_t i = first; i < last; i++) {
+		REAL scaled = g[i] * factor;
+		m[i] = beta1 * m[i] + rest1 * scaled;
+		v[i] = beta2 * v[i] + rest2 * scaled * scaled;
+		REAL root_v = sizeof(REAL) == 8 ? (REAL)sqrt(v[i]) : (REAL)sqrtf((float)v[i]);
+		w[i] = w[i] * keep - rate * m[i] / (root_v * root + eps);
+	}
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Product of matrices by tiles, and what follows a product. One sum an element, over k ascending:
+ * neither tiles nor threads move a bit. */
+#include "device/cpu/cpu_activate.h"
+#include "device/cpu/cpu_panel.h"
+#include "device/cpu/cpu_tiles.h"
+
+enum { SIDE = CPU_MATMUL_SIDE, DEPTH = 128, VECTORS = SIDE / LANES };
+
+struct tile {
+	int64_t row, column, rows, columns;
+	_Alignas(64) REAL sum[SIDE * SIDE], right[DEPTH * SIDE];
+};
+
+/* right[k][column] of terms [from, from + depth), the missing columns 0. */
+static void pack_right(const struct rt_matmul *a, struct tile *t, int64_t from, int64_t depth)
+{
+	const REAL *b = a->b;
+	for (int64_t k = 0; k < depth; k++) {
+		REAL *to = t->right + k * SIDE;
+		memset(to + t->columns, 0, (size_t)(SIDE - t->columns) * sizeof(REAL));
+		if (!a->trans_b)
+			memcpy(to, b + (from + k) * a->n + t->column, (size_t)t->columns * sizeof(REAL));
+	}
+	for (int64_t j = 0; a->trans_b && j < t->columns; j++) {
+		const REAL *at = b + (t->column + j) * a->k + from;
+		for (int64_t k = 0; k < depth; k++)
+			t->right[k * SIDE + j] = at[k];
+	}
+}
+
+static void store(const struct rt_matmul *a, const struct tile *t)
+{
+	for (int64_t i = 0; i < t->rows; i++) {
+		REAL *c = (REAL *)a->c + (t->row + i) * a->n + t->column;
+		const REAL *sum = t->sum + i * SIDE;
+		for (int64_t j = 0; j < t->columns; j++)
+			c[j] = a->accumulate ? sum[j] + c[j] : sum[j];
+	}
+}
+
+void CPU_NAME(matmul)(const void *args, int64_t item, void *scratch)
+{
+	const struct rt_matmul *a = args;
+	struct tile t;
+	int64_t across = (a->n + SIDE - 1) / SIDE;
+	(void)scratch;
+	t.row = item / across * SIDE;
+	t.column = item % across * SIDE;
+	t.rows = least(SIDE, a->m - t.row);
+	t.columns = least(SIDE, a->n - t.column);
+	memset(t.sum, 0, sizeof(t.sum));
+	for (int64_t from = 0; from < a->k; from += DEPTH) {
+		struct panel p = {
+			.c = t.sum,
+			.c_row = SIDE,
+			.a = (const REAL *)a->a + (a->trans_a ? from * a->m + t.row : t.row * a->k + from),
+			.a_row = a->trans_a ? 1 : a->k,
+			.a_depth = a->trans_a ? a->m : 1,
+			.b = t.right,
+			.b_row = SIDE,
+			.rows = t.rows,
+			.depth = least(DEPTH, a->k - from),
+			.vectors = (t.columns + LANES - 1) / LANES,
+		};
+		pack_right(a, &t, from, p.depth);
+		panel_add(&p);
+	}
+	store(a, &t);
+}
+
+#define ACTIVATE(name)                                                                             \
+	do {                                                                                       \
+		PARALLEL_LOOP                                                                      \
+		for (int64_t i = 0; i < n; i++)                                                    \
+			c[i] = name##_value(c[i]);                                                 \
+	} while (0)
+
+static void activate(enum rt_activation act, REAL *c, int64_t n)
+{
+	switch (act) {
+	case RT_NONE:
+		break;
+	case RT_GELU:
+		ACTIVATE(gelu);
+		break;
+	case RT_GELU_ERF:
+		ACTIVATE(gelu_erf);
+		break;
+	case RT_SILU:
+		ACTIVATE(silu);
+		break;
+	case RT_RELU:
+		ACTIVATE(relu);
+		break;
+	}
+}
+
+/* Rows [item, item + 1) * CPU_EPILOGUE_ROWS of c. */
+void CPU_NAME(epilogue)(const void *args, int64_t item, void *scratch)
+{
+	const struct rt_matmul *a = args;
+	const struct rt_epilogue *e = &a->epilogue;
+	const REAL *bias = e->bias;
+	(void)scratch;
+	int64_t first = item * CPU_EPILOGUE_ROWS, last = least(first + CPU_EPILOGUE_ROWS, a->m);
+	for (int64_t row = first; row < last; row++) {
+		REAL *c = (REAL *)a->c + row * a->n;
+		const REAL *residual = (const REAL *)e->residual;
+		for (int64_t i = 0; bias && i < a->n; i++)
+			c[i] += bias[i];
+		if (e->pre_activation)
+			memcpy((REAL *)e->pre_activation + row * a->n, c, (size_t)a->n * sizeof(REAL));
+		activate(e->act, c, a->n);
+		for (int64_t i = 0; residual && i < a->n; i++)
+			c[i] += residual[row * a->n + i];
+	}
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one header that generated programs include: tables that describe the program, the calls it
+ * makes, and rt_main. */
+#ifndef RT_RT_H
+#define RT_RT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rt/kernel.h"
+#include "rt/schedule.h"
+
+enum { RT_ABI = 1 };
+
+struct rt;
+
+/* Every call gives 0, or -1 after it has logged what failed; a segment passes it on. */
+#define RT_TRY(call)                                                                               \
+	do {                                                                                       \
+		if ((call) != 0)                                                                   \
+			return -1;                                                                 \
+	} while (0)
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* Where a buffer sits in the arena, bytes. A stride is 0 where there is one copy only. */
+struct rt_place {
+	int64_t offset;
+	int64_t layers, layer_stride; /* copy layer % layers */
+	int64_t slots, slot_stride;   /* copy slot % slots */
+	int64_t levels, level_stride; /* copy level % levels: gradients of lanes */
+};
+
+/* Which copy a segment works on. */
+struct rt_at {
+	int64_t layer, slot, level, micro_batch;
+};
+
+/* First byte of the copy of `place`; layer is at->layer + plus. */
+void *rt_buffer(struct rt *rt, const struct rt_place *place, const struct rt_at *at, int plus);
+
+/* ---- device calls (streams: 0 = compute) ------------------------------------------------------ */
+
+int rt_run(struct rt *rt, int stream, const struct rt_kernel *kernel, int64_t rows,
+	   const struct rt_args *args);
+
+enum rt_activation { RT_NONE, RT_GELU, RT_GELU_ERF, RT_SILU, RT_RELU };
+
+/* In this order, on the finished sums: + bias, written to pre_activation too, act, + residual. */
+struct rt_epilogue {
+	const void *bias, *residual; /* [n], [m, n]; NULL: absent */
+	enum rt_activation act;
+	void *pre_activation;
+};
+
+/* c[m, n] = op(a) op(b) (+ c if accumulate) then the epilogue. op transposes: a is [m, k], or [k, m]
+ * with trans_a; b is [k, n], or [n, k] with trans_b. Sums in fp32 or wider. */
+struct rt_matmul {
+	enum rt_type type;
+	int64_t m, n, k;
+	const void *a, *b;
+	void *c;
+	bool trans_a, trans_b, accumulate;
+	struct rt_epilogue epilogue;
+	void *workspace;
+	int64_t workspace_bytes; /* at least rt_matmul_workspace(..) of rt/workspace.h */
+};
+int rt_matmul(struct rt *rt, int stream, const struct rt_matmul *args);
+
+/* q, out: [batch, tokens, heads, head]; k, v: [batch, tokens, kv_heads, head]; lse: f64 or T as
+ * `type`, [batch, heads, tokens]. Never stores tokens x tokens. heads is a multiple of kv_heads; head h
+ * reads k/v head h / (heads / kv_heads). Scores are scaled by `scale`. */
+struct rt_attend_forward {
+	enum rt_type type;
+	int64_t batch, tokens, heads, kv_heads, head;
+	double scale, dropout;
+	int64_t stream_id;     /* dropout stream; element = [sample, head, query, key] */
+	bool causal;
+	const void *q, *k, *v;
+	const double *control; /* for dropout; may be NULL when dropout == 0 */
+	void *out, *lse;
+};
+int rt_attend_forward(struct rt *rt, int stream, const struct rt_attend_forward *args);
+
+struct rt_attend_backward {
+	struct rt_attend_forward forward; /* out and lse are read */
+	const void *dout;
+	void *dq, *dk, *dv;               /* written */
+};
+int rt_attend_backward(struct rt *rt, int stream, const struct rt_attend_backward *args);
+
+/* Tokens and targets of a micro-batch of this rank: int32 [batch, tokens] each. */
+struct rt_load_batch {
+	int32_t *tokens, *targets;
+	int64_t batch, length;
+	double *control; /* SAMPLE is set */
+};
+int rt_load_batch(struct rt *rt, int stream, const struct rt_at *at, const struct rt_load_batch *args);
+
+struct rt_copy {
+	void *to;
+	const void *from;
+	int64_t bytes;
+};
+int rt_copy(struct rt *rt, int stream, const struct rt_copy *args);
+
+struct rt_clear {
+	void *at;
+	int64_t bytes;
+};
+int rt_clear(struct rt *rt, int stream, const struct rt_clear *args);
+
+/* ---- collectives ------------------------------------------------------------------------------ */
+
+enum rt_order {
+	RT_ORDER_TREE, /* element-wise balanced tree over the group index (adjacent pairs, odd one up) */
+	RT_ORDER_ANY
+};
+
+/* Sums `count` elements of `type` at `buffer` over the group, in place, equal bits on all ranks.
+ * Collective: every rank of the group calls it with the same arguments, the buffer at the same place
+ * of its arena. */
+int rt_all_reduce(struct rt *rt, int stream, int group, void *buffer, int64_t count,
+		  enum rt_type type, enum rt_order order);
+
+/* ---- tables of a program ----------------------------------------------------------------------- */
+
+struct rt_axis {
+	const char *name;
+	int64_t size;
+};
+
+/* Ranks that differ in these axes only (bit i = axis i). */
+struct rt_group {
+	const char *name;
+	uint32_t axes;
+};
+
+enum rt_init { RT_INIT_ZERO, RT_INIT_ONE, RT_INIT_NORMAL };
+
+/* One parameter of the model: `layers` matrices (or vectors) of the same shape. */
+struct rt_param {
+	const char *path;     /* "layer.mlp.down_proj.weight" */
+	const char *stored;   /* name in a checkpoint; "{layer}" stands for the number */
+	int64_t layers, rows, columns; /* logical shape [rows, columns]; vectors have columns == 0 */
+	int64_t padded_rows;  /* rows in memory, >= rows; the padding stays 0 */
+	bool transposed;      /* a checkpoint holds [columns, rows] */
+	int64_t piece, pieces, stored_rows, first_row; /* part of one stored tensor, joined along rows */
+	enum rt_init init;
+	double std;
+	uint32_t id;          /* number of its random stream; layer k uses id + k */
+	bool decay;
+	enum rt_type type;
+	const struct rt_place *weight, *gradient, *moment1, *moment2;
+};
+
+enum rt_when { RT_CONSTANT, RT_LINEAR, RT_COSINE };
+
+struct rt_train {
+	int64_t steps, global_batch, micro_batch, micro_batches, tokens, vocab; /* tokens = length of a sample */
+	int64_t lanes, data_ranks;
+	uint64_t seed;
+	double lr, final_share, beta1, beta2;
+	int64_t warmup;       /* steps */
+	enum rt_when when;
+	int64_t validate_every, validate_batches; /* 0: never; 0 batches: all held-out samples */
+	double validate_share; /* share of the data's end that is held out, or 0 */
+};
+
+enum rt_data_kind { RT_DATA_BYTES, RT_DATA_TOKENS };
+struct rt_data {
+	enum rt_data_kind kind;
+	const char *glob;     /* relative to the working directory of the program */
+};
+
+/* A line of the memory table; children (depth 1) are parts of the item before them. */
+struct rt_item {
+	const char *name;
+	int depth;
+	int64_t bytes;
+};
+
+struct rt_role {
+	const char *name;
+	struct rt_schedule schedule;
+	int64_t arena;                                     /* bytes */
+	int (*start)(struct rt *);                         /* once, after the weights are there */
+	int (*begin)(struct rt *);                         /* once a step: clears what it adds to */
+	int (*forward)(struct rt *, const struct rt_at *);
+	int (*backward)(struct rt *, const struct rt_at *);
+	int (*merge)(struct rt *, int64_t level);          /* adds level + 1 into level; NULL: one lane */
+	int (*update)(struct rt *);                        /* reduce, norm, optimizer */
+	const struct rt_place *tokens, *targets, *control, *sums, *logits; /* logits NULL: no sampling */
+	enum rt_type logits_type;
+	int64_t logits_columns;                            /* padded vocabulary */
+	const struct rt_item *items;
+	uint32_t nitems;
+};
+
+struct rt_plan {
+	uint32_t abi;
+	const char *name, *source;     /* plan name; "first-light.plan" */
+	const char *manifest;          /* one line of JSON */
+	int64_t params;
+	const struct rt_axis *axes;
+	uint32_t naxes;
+	int64_t ranks;
+	const uint32_t *role_of_stage; /* NULL: one role */
+	const struct rt_role *roles;
+	uint32_t nroles;
+	const struct rt_group *groups;
+	uint32_t ngroups, data_group;  /* index of the group that splits the batch; ranks 1: any */
+	const struct rt_param *param;
+	uint32_t nparam;
+	struct rt_train train;
+	struct rt_data data, validation; /* validation.glob NULL: share of data */
+	int64_t threads;               /* a rank */
+	int64_t capacity;              /* bytes of the device, 0 = unknown */
+	int64_t outside, reserve;      /* bytes predicted outside the arena */
+};
+
+/* Runs the program; the exit code of main. */
+int rt_main(int argc, char **argv, const struct rt_plan *plan);
+
+#endif
