@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "driver/artifacts.h"
+
+#include <string.h>
+
+#include "driver/hash.h"
+
+/* A part that is checked only is noted by the floor that cannot go on. Who asks for output gets an
+ * error at the same place. False if there was one. */
+static bool refuse_checked_only(struct session *session)
+{
+	struct diags *diags = session->work.diags;
+	uint32_t n = diags->all.n;
+	bool good = true;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct diag *note = diags->all.at[i];
+		struct diag *diag;
+
+		if (note->code != N0901)
+			continue;
+		diag = diag_add(diags, E0901, note->span, "%s", note->title);
+		diag_at(diag, "%s", note->label);
+		good = false;
+	}
+	return good;
+}
+
+bool artifacts_make(struct session *session, const struct outcome *outcome, struct artifacts *out)
+{
+	const struct compiled *c = &outcome->compiled;
+
+	if (!outcome->good || !refuse_checked_only(session) || !c->judged)
+		return false;
+	return emit_build(c->plan, &c->layout, &c->verdict, &session->work, out);
+}
+
+void artifacts_print(const struct artifacts *artifacts, struct text *out)
+{
+	for (uint32_t i = 0; i < artifacts->all.n; i++) {
+		const struct artifact *artifact = &artifacts->all.at[i];
+
+		text_add(out, "%s==== %s\n", i ? "\n" : "", artifact->path);
+		text_raw(out, artifact->text.at, artifact->text.length);
+	}
+}
+
+static bool same_as_file(struct session *session, const struct text *text, const char *path)
+{
+	size_t length;
+	const char *old = text_read(session->work.scratch, path, &length);
+	bool same = old && length == text->length && (!length || !memcmp(old, text->at, length));
+
+	arena_reset(session->work.scratch);
+	return same;
+}
+
+bool artifacts_write(struct session *session, const struct artifacts *artifacts, const char *folder,
+		     bool *changed)
+{
+	*changed = false;
+	for (uint32_t i = 0; i < artifacts->all.n; i++) {
+		const struct artifact *artifact = &artifacts->all.at[i];
+		const char *path = arena_text(session->work.keep, "%s/%s", folder, artifact->path);
+
+		if (same_as_file(session, &artifact->text, path))
+			continue;
+		*changed = true;
+		if (!session_write(session, &artifact->text, path))
+			return false;
+		session_note(session, "planc: wrote %s", path);
+	}
+	return true;
+}
+
+void artifacts_compare(struct session *session, const struct artifacts *artifacts,
+		       const char *folder)
+{
+	for (uint32_t i = 0; i < artifacts->all.n; i++) {
+		const struct artifact *artifact = &artifacts->all.at[i];
+		const char *path = arena_text(session->work.keep, "%s/%s", folder, artifact->path);
+
+		if (same_as_file(session, &artifact->text, path))
+			continue;
+		session->differs = true;
+		text_add(&session->lines, "%s: differs from what the plan gives\n", path);
+	}
+}
+
+uint64_t artifacts_hash(const struct artifacts *artifacts)
+{
+	uint64_t hash = HASH_START;
+
+	for (uint32_t i = 0; i < artifacts->all.n; i++) {
+		const struct artifact *artifact = &artifacts->all.at[i];
+
+		hash = hash_add(hash, artifact->path, strlen(artifact->path) + 1);
+		hash = hash_add(hash, artifact->text.at, artifact->text.length);
+	}
+	return hash;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a verdict to files: the emitted text, where it lies, whether it changed. */
+#ifndef DRIVER_ARTIFACTS_H
+#define DRIVER_ARTIFACTS_H
+
+#include "driver/session.h"
+
+/* The text of a plan that passed. False, with the reasons in the diagnostics, if it did not pass or
+ * holds what this version cannot emit (E0901). */
+bool artifacts_make(struct session *session, const struct outcome *outcome, struct artifacts *out);
+
+/* All of it, each file under a line with its name. */
+void artifacts_print(const struct artifacts *artifacts, struct text *out);
+
+/* Writes those files of `folder` that differ; *changed tells whether there were any. False: E0702. */
+bool artifacts_write(struct session *session, const struct artifacts *artifacts, const char *folder,
+		     bool *changed);
+
+/* Names the files of `folder` that are absent or differ; sets session->differs then. */
+void artifacts_compare(struct session *session, const struct artifacts *artifacts,
+		       const char *folder);
+
+/* A number that follows from the names and texts alone. */
+uint64_t artifacts_hash(const struct artifacts *artifacts);
+
+/* The one line that says what a plan came to; nothing if it failed. */
+void session_summary(struct session *session, const struct outcome *outcome);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commands that read plans and write nothing: check, expand, show. */
+#include "driver/commands.h"
+
+#include <string.h>
+
+#include "driver/artifacts.h"
+
+struct diag *wrong_operand(struct session *session, struct argument operand, const char *format, ...)
+{
+	va_list args;
+	char *title;
+
+	va_start(args, format);
+	title = arena_vtext(session->work.keep, format, args);
+	va_end(args);
+	return diag_add(session->work.diags, E0602, operand.span, "%s", title);
+}
+
+void session_summary(struct session *session, const struct outcome *outcome)
+{
+	const struct compiled *compiled = &outcome->compiled;
+
+	if (!outcome->good || session->options.format != FORMAT_HUMAN)
+		return;
+	if (compiled->judged)
+		text_add(&session->lines, "%s\n",
+			 verdict_summary(&compiled->verdict, session->work.keep));
+	else
+		text_add(&session->lines, "%s: ok up to `%s`, memory was not worked out\n",
+			 outcome->file, compiled->reached);
+}
+
+void command_check(struct session *session)
+{
+	for (uint32_t i = 0; i < session->options.operands.n; i++) {
+		struct outcome *outcome = session_compile(session, i, NULL);
+		struct artifacts artifacts = {0};
+
+		if (!outcome)
+			continue;
+		if (session->options.dump == DUMP_C &&
+		    artifacts_make(session, outcome, &artifacts))
+			artifacts_print(&artifacts, &session->out);
+		session_summary(session, outcome);
+	}
+}
+
+void command_expand(struct session *session)
+{
+	struct outcome *outcome = session_compile(session, 0, "rules");
+	struct text text = text_new(session->work.keep);
+
+	if (!outcome || !outcome->good)
+		return;
+	plan_expand(outcome->compiled.plan, &session->work, &text);
+	if (session->options.output)
+		session_write(session, &text, session->options.output);
+	else
+		text_raw(&session->out, text.at, text.length);
+}
+
+static bool shown(const struct session *session, const char *what)
+{
+	return !strcmp(session->options.operands.at[0].text, what);
+}
+
+void command_show(struct session *session)
+{
+	static const char *const later[] = {"split", "ranks", "pipeline", "traffic", "cost", "all"};
+	struct argument what = session->options.operands.at[0];
+	struct outcome *outcome;
+
+	for (size_t i = 0; i < sizeof later / sizeof *later; i++) {
+		if (!shown(session, later[i]))
+			continue;
+		wrong_operand(session, what, "`planc show %s` is not in this version", later[i]);
+		return;
+	}
+	if (!shown(session, "memory")) {
+		diag_note(wrong_operand(session, what, "`planc show` cannot show `%s`", what.text),
+			  "valid values: memory");
+		return;
+	}
+	outcome = session_compile(session, 1, NULL);
+	if (!outcome || !outcome->compiled.judged)
+		return;
+	if (session->options.json) {
+		verdict_json(&outcome->compiled.verdict, &session->out);
+		text_add(&session->out, "\n");
+	} else {
+		const char *table = verdict_table(&outcome->compiled.verdict, session->work.keep);
+
+		text_raw(&session->out, table, strlen(table));
+	}
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* planc list: what the language knows, straight from the tables that make it. */
+#include "driver/commands.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "driver/hash.h"
+
+/* A table of at most four columns; the last one is as wide as it likes. */
+static void add_row(struct text *out, const char *a, const char *b, const char *c, const char *d)
+{
+	char line[512];
+	int length = snprintf(line, sizeof line, "%-22s %-10s %-12s %s", a, b, c, d);
+
+	if (length < 0 || (size_t)length >= sizeof line)
+		length = (int)sizeof line - 1;
+	while (length && line[length - 1] == ' ')
+		length--;
+	text_add(out, "%.*s\n", length, line);
+}
+
+static const char *type_word(enum value_type type)
+{
+	static const char *const words[TYPES] = {
+		[TYPE_NONE] = "block", [TYPE_COUNT] = "count", [TYPE_FACTOR] = "factor",
+		[TYPE_SHARE] = "share", [TYPE_BYTES] = "bytes", [TYPE_RATE] = "rate",
+		[TYPE_FLOPS] = "flops", [TYPE_TIME] = "time", [TYPE_SEQS] = "seqs",
+		[TYPE_TOKENS] = "tokens", [TYPE_BOOL] = "bool", [TYPE_WORD] = "word",
+		[TYPE_STRING] = "string", [TYPE_LIST] = "list"};
+
+	return words[type];
+}
+
+struct setting {
+	const char *block, *name, *fallback, *doc; /* name NULL: the block itself */
+	enum value_type type;
+};
+
+static const struct setting settings[] = {
+#define BLOCK(name, doc) {#name, NULL, NULL, doc, TYPE_NONE},
+#define SETTING(block, name, type, fallback, effect, doc) {#block, #name, fallback, doc, type},
+#define END(name)
+#include "plan/schema.def"
+#undef BLOCK
+#undef SETTING
+#undef END
+};
+
+static const char *fallback_text(const struct setting *setting)
+{
+	if (!setting->fallback)
+		return "required";
+	return *setting->fallback ? setting->fallback : "-";
+}
+
+static void list_settings(struct session *session, const struct argument *block)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+		const struct setting *setting = &settings[i];
+
+		if (block && strcmp(block->text, setting->block))
+			continue;
+		if (setting->name)
+			add_row(&session->out, arena_text(session->work.keep, "  %s", setting->name),
+				type_word(setting->type), fallback_text(setting), setting->doc);
+		else
+			text_add(&session->out, "%s%s: %s\n", session->out.length ? "\n" : "",
+				 setting->block, setting->doc);
+		found = true;
+	}
+	if (block && !found)
+		wrong_operand(session, *block, "there is no block `%s`", block->text);
+}
+
+static void list_units(struct session *session, const struct argument *unused)
+{
+	(void)unused;
+#define UNIT(text, type, scale) add_row(&session->out, text, #type, "", "");
+#include "syntax/units.def"
+#undef UNIT
+}
+
+static void list_quantities(struct session *session, const struct argument *unused)
+{
+	(void)unused;
+#define QUANTITY(id, name, type, doc) add_row(&session->out, name, type_word(type), "", doc);
+#include "plan/quantities.def"
+#undef QUANTITY
+}
+
+static void list_codes_of(struct session *session, bool lints)
+{
+	for (int i = 0; i < DIAG_CODES; i++) {
+		const struct diag_row *row = diag_row((enum diag_code)i);
+
+		if (lints && row->level != LEVEL_WARNING)
+			continue;
+		text_add(&session->out, "%s  %-18s %s\n", row->code, row->name, row->meaning);
+	}
+}
+
+static void list_lints(struct session *session, const struct argument *unused)
+{
+	(void)unused;
+	list_codes_of(session, true);
+}
+
+static void list_codes(struct session *session, const struct argument *unused)
+{
+	(void)unused;
+	list_codes_of(session, false);
+}
+
+static void list_std(struct session *session, const struct argument *unused)
+{
+	(void)unused;
+	for (const struct std_file *file = std_files; file->text; file++) {
+		uint64_t hash = hash_add(HASH_START, file->text, strlen(file->text));
+
+		text_add(&session->out, "%-28s %016" PRIx64 "\n", file->path, hash);
+	}
+}
+
+static const char *doc_line(const struct node *node, struct arena *arena)
+{
+	const char *doc = node->doc ? node->doc->text : "";
+
+	return arena_copy(arena, doc, strcspn(doc, "\n"));
+}
+
+/* Blocks `kind NAME { }` at the top of the library's files, as a plan would name them. */
+static void list_blocks(struct session *session, const char *kind)
+{
+	struct work *work = &session->work;
+
+	for (const struct std_file *std = std_files; std->text; std++) {
+		const struct source *source = sources_add(work->sources, std->path, std->text,
+							  strlen(std->text), true);
+		const struct node *file = parse(source, work);
+
+		for (const struct node *node = file->first; node; node = node->next) {
+			const struct node *path = node_child(node, 0), *name = node_child(node, 1);
+
+			if (node->kind != NODE_BLOCK || !path || !node_path_is(path, kind) ||
+			    !name || name->kind != NODE_NAME)
+				continue;
+			text_add(&session->out, "%-24s %-28s %s\n", name->name->text, std->path,
+				 doc_line(node, work->keep));
+		}
+	}
+}
+
+static void list_devices(struct session *session, const struct argument *unused)
+{
+	(void)unused;
+	list_blocks(session, "device");
+}
+
+static void list_models(struct session *session, const struct argument *unused)
+{
+	(void)unused;
+	list_blocks(session, "model");
+}
+
+static void list_params(struct session *session, const struct argument *file)
+{
+	struct work *work = &session->work;
+	const struct source *source;
+	const struct node *node;
+
+	if (!file) {
+		diag_add(work->diags, E0602, session->options.command_span,
+			 "`planc list params` needs a file");
+		return;
+	}
+	source = session_read(session, *file);
+	node = source ? parse(source, work)->first : NULL;
+	for (; node; node = node->next) {
+		if (node->kind != NODE_PARAM)
+			continue;
+		if (node->doc)
+			text_add(&session->out, "/// %s\n", doc_line(node, work->keep));
+		text_add(&session->out, "%s\n", sources_text(work->sources, work->keep, node->span));
+	}
+}
+
+static const struct {
+	const char *name;
+	void (*list)(struct session *, const struct argument *more);
+	bool more; /* takes a second operand */
+} lists[] = {
+	{"settings", list_settings, true}, {"params", list_params, true},
+	{"devices", list_devices, false},  {"models", list_models, false},
+	{"units", list_units, false},      {"lints", list_lints, false},
+	{"quantities", list_quantities, false},
+	{"codes", list_codes, false},      {"std", list_std, false},
+};
+
+void command_list(struct session *session)
+{
+	const struct options *options = &session->options;
+	struct argument what = options->operands.at[0];
+	const struct argument *more = options->operands.n > 1 ? &options->operands.at[1] : NULL;
+
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+		if (strcmp(what.text, lists[i].name))
+			continue;
+		if (more && !lists[i].more)
+			wrong_operand(session, *more, "`planc list %s` takes nothing more",
+				      what.text);
+		else
+			lists[i].list(session, more);
+		return;
+	}
+	diag_note(wrong_operand(session, what, "`planc list` cannot list `%s`", what.text),
+		  "valid values: %s", command_rows[COMMAND_list].summary);
+}

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+# cmake -D CASES=DIR -D OUT=FILE -P embed_cases.cmake: the first small case of each code in DIR as
+# rows of struct explain_case. Bytes are written as numbers, so any text survives.
+set(rows "")
+set(seen "")
+file(GLOB cases ${CASES}/*.err)
+list(SORT cases)
+
+function(bytes_of path out)
+	file(READ ${path} hex HEX)
+	string(REGEX REPLACE "([0-9a-f][0-9a-f])" "\\\\x\\1" text "${hex}")
+	# A literal ends after each byte that a digit could follow: "\x41" "\x42".
+	string(REGEX REPLACE "(\\\\x[0-9a-f][0-9a-f])" "\"\\1\"" text "${text}")
+	string(REGEX REPLACE "(\"\\\\x0a\")" "\\1\n\t" text "${text}")
+	set(${out} "${text}" PARENT_SCOPE)
+endfunction()
+
+foreach(message IN LISTS cases)
+	get_filename_component(stem ${message} NAME_WLE)
+	string(REGEX MATCH "^[EWN][0-9][0-9][0-9][0-9]" code ${stem})
+	set(plan ${CASES}/${stem}.plan)
+	if(NOT code OR code IN_LIST seen OR NOT EXISTS ${plan})
+		continue()
+	endif()
+	file(SIZE ${plan} size)
+	file(SIZE ${message} message_size)
+	if(size GREATER 3000 OR message_size GREATER 4000 OR message_size EQUAL 0)
+		continue()
+	endif()
+	list(APPEND seen ${code})
+	bytes_of(${plan} plan_bytes)
+	bytes_of(${message} message_bytes)
+	string(APPEND rows "\t{\"${code}\", \"\" ${plan_bytes}, \"\" ${message_bytes}},\n")
+endforeach()
+
+set(text "#include \"driver/explain.h\"\n\nconst struct explain_case explain_cases[] = {\n${rows}\t{0, 0, 0},\n};\n")
+set(old "")
+if(EXISTS ${OUT})
+	file(READ ${OUT} old)
+endif()
+if(NOT text STREQUAL old)
+	file(WRITE ${OUT} "${text}")
+endif()
