@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layouts of programs filled by hand: known offsets, random ones that must verify, planted faults that
- * must not. */
+/* Layouts of programs filled by hand: known offsets, random ones that must verify, planted faults
+ * that must not. */
 #include "place/layout.h"
 
 #include <stdlib.h>
@@ -86,7 +86,8 @@ static uint64_t offset(const struct bench *bench, uint32_t index)
 	return bench->layout.homes[0].places[index].offset;
 }
 
-/* Weights of 3 layers and an embedding, gradients with 2 levels, one segment forward, one backward. */
+/* Weights of 3 layers and an embedding, gradients with 2 levels, one segment forward, one backward.
+ */
 static struct bench *small(void)
 {
 	struct bench *b = bench_new();
@@ -287,8 +288,19 @@ static int verify_alone(const struct layout *layout)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-enum fault { FAULT_NONE, FAULT_OVERLAP, FAULT_SEGMENT, FAULT_COPIES, FAULT_SKEW, FAULT_BELOW,
-	     FAULT_OUTSIDE, FAULT_ITEM, FAULT_GAPS, FAULT_ARENA, FAULTS };
+enum fault {
+	FAULT_NONE,
+	FAULT_OVERLAP,
+	FAULT_SEGMENT,
+	FAULT_COPIES,
+	FAULT_SKEW,
+	FAULT_BELOW,
+	FAULT_OUTSIDE,
+	FAULT_ITEM,
+	FAULT_GAPS,
+	FAULT_ARENA,
+	FAULTS
+};
 
 static void plant(enum fault fault, struct place *places, struct home *home)
 {
@@ -352,24 +364,25 @@ static void printed(void)
 
 	CHECK(place_build(&b->program, &b->layout, &b->work));
 	layout_print(&b->layout, &b->work, &out);
-	CHECK_TEXT(out.at,
-		   "role rank: arena 8960, persistent 4864\n"
-		   "buffer     item         type  dims    copies               offset  bytes  life\n"
-		   "weight     weights      fp32  [100]   3 layers                  0    400  run\n"
-		   "gradient   gradients    fp32  [100]   3 layers x 2 levels    1792    400  step\n"
-		   "embedding  weights      fp32  [64]    1                      1536    256  run\n"
-		   "a          working set  fp32  [256]   1                      4864   1024  "
-		   "layer_forward 0..3\n"
-		   "b          working set  fp32  [64]    1                      5888    256  "
-		   "layer_forward 2..5\n"
-		   "c          working set  fp32  [256]   1                      4864   1024  "
-		   "layer_forward 4..9\n"
-		   "d          working set  fp32  [1024]  1                      4864   4096  "
-		   "layer_backward 0..0\n"
-		   "init 4864, gaps 1008\n"
-		   "forward 6144, gaps 1008, layer_forward step 2\n"
-		   "backward 8960, gaps 1008, layer_backward step 0\n"
-		   "update 4864, gaps 1008\n");
+	CHECK_TEXT(
+		out.at,
+		"role rank: arena 8960, persistent 4864\n"
+		"buffer     item         type  dims    copies               offset  bytes  life\n"
+		"weight     weights      fp32  [100]   3 layers                  0    400  run\n"
+		"gradient   gradients    fp32  [100]   3 layers x 2 levels    1792    400  step\n"
+		"embedding  weights      fp32  [64]    1                      1536    256  run\n"
+		"a          working set  fp32  [256]   1                      4864   1024  "
+		"layer_forward 0..3\n"
+		"b          working set  fp32  [64]    1                      5888    256  "
+		"layer_forward 2..5\n"
+		"c          working set  fp32  [256]   1                      4864   1024  "
+		"layer_forward 4..9\n"
+		"d          working set  fp32  [1024]  1                      4864   4096  "
+		"layer_backward 0..0\n"
+		"init 4864, gaps 1008\n"
+		"forward 6144, gaps 1008, layer_forward step 2\n"
+		"backward 8960, gaps 1008, layer_backward step 0\n"
+		"update 4864, gaps 1008\n");
 	bench_delete(b);
 }
 
