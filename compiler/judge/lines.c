@@ -42,7 +42,7 @@ uint64_t lines_bytes(const struct program *program, uint32_t buffer)
 	return buffer == NO_ID ? 0 : bytes_of(&program->buffers[buffer]);
 }
 
-bool lines_alive(const struct verdict *verdict, const struct buffer *buffer)
+static bool alive(const struct verdict *verdict, const struct buffer *buffer)
 {
 	return buffer->life != LIFE_SEGMENT ||
 	       (buffer->segment == verdict->at.segment && buffer->from <= verdict->at.step &&
@@ -69,7 +69,7 @@ static struct tally tally_of(const struct maker *maker, enum item item, const ch
 		const struct buffer *buffer = &maker->program->buffers[i];
 		uint64_t cut = slices(maker->program->plan, buffer);
 
-		if (buffer->item != item || !lines_alive(maker->verdict, buffer))
+		if (buffer->item != item || !alive(maker->verdict, buffer))
 			continue;
 		if (part && (!buffer->part || strcmp(part, buffer->part) != 0))
 			continue;
@@ -268,10 +268,19 @@ static void push_item(struct maker *maker, enum item item)
 	for (uint32_t i = 0; i < maker->program->nbuffers; i++) {
 		const struct buffer *buffer = &maker->program->buffers[i];
 
-		if (buffer->item == item && buffer->part && lines_alive(maker->verdict, buffer) &&
+		if (buffer->item == item && buffer->part && alive(maker->verdict, buffer) &&
 		    !part_seen(maker, from, buffer->part))
 			push_part(maker, item, buffer->part);
 	}
+}
+
+/* "first-light.plan:38", without the folder: emitted text does not depend on where a plan lies. */
+static const char *written_at(struct span span, struct work *work)
+{
+	const char *where = span.hi ? sources_where(work->sources, work->keep, span) : "";
+	const char *slash = strrchr(where, '/');
+
+	return slash ? slash + 1 : where;
 }
 
 void lines_build(struct verdict *out, struct work *work)
@@ -283,8 +292,7 @@ void lines_build(struct verdict *out, struct work *work)
 		push_item(&maker, item);
 	push(&maker, "gaps", "alignment and packing", 0, out->at.gaps);
 	push(&maker, "outside", "context, code, libraries", 0, out->outside);
-	push(&maker, "reserve", reserve.hi ? sources_where(work->sources, work->keep, reserve) : "",
-	     0, out->reserve);
+	push(&maker, "reserve", written_at(reserve, work), 0, out->reserve);
 	out->lines = maker.lines.at;
 	out->nlines = maker.lines.n;
 }

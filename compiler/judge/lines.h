@@ -8,9 +8,6 @@
 /* Fills out->lines from out->at, out->outside and out->reserve. */
 void lines_build(struct verdict *out, struct work *work);
 
-/* True if the buffer holds something at the verdict's instant. */
-bool lines_alive(const struct verdict *verdict, const struct buffer *buffer);
-
 /* Bytes of all copies of a buffer; 0 for NO_ID. */
 uint64_t lines_bytes(const struct program *program, uint32_t buffer);
 

@@ -3,38 +3,33 @@
 
 #include <string.h>
 
-#include "base/bug.h"
+#define NEED(name) (1u << RULE_##name)
 
 enum rule_id {
-	RULE_none,
-#define RULE(code, name, level, fn, needs) RULE_##name,
+#define RULE(name, code, needs) RULE_##name,
 #include "judge/rules.def"
 #undef RULE
 	RULES
 };
 
 struct rule {
-	enum diag_code code;
-	enum diag_level level;
+	uint32_t needs; /* bits of rule_id */
 	bool (*holds)(const struct verdict *verdict, struct work *work);
-	enum rule_id needs;
 };
 
 static const struct rule rules[RULES] = {
-#define RULE(code, name, level, fn, needs) [RULE_##name] = {code, level, fn, RULE_##needs},
+#define RULE(name, code, needs) {needs, rule_##name},
 #include "judge/rules.def"
 #undef RULE
 };
 
 void rules_run(const struct verdict *verdict, struct work *work)
 {
-	bool failed[RULES] = {false};
+	uint32_t failed = 0;
 
-	for (int i = RULE_none + 1; i < RULES; i++) {
-		BUG_IF(diag_row(rules[i].code)->level != rules[i].level, "level of judge rule %d",
-		       i);
-		failed[i] = failed[rules[i].needs] || !rules[i].holds(verdict, work);
-	}
+	for (int i = 0; i < RULES; i++)
+		if ((rules[i].needs & failed) || !rules[i].holds(verdict, work))
+			failed |= 1u << i;
 }
 
 const char *rules_device(const struct plan *plan)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules over a verdict: limits, `require` lines, lints on bytes. */
+/* Rules over a verdict: limits and `require` lines. */
 #ifndef JUDGE_RULES_H
 #define JUDGE_RULES_H
 
@@ -9,9 +9,8 @@
  * fault raises one message. */
 void rules_run(const struct verdict *verdict, struct work *work);
 
-/* Every function of the table: false if it reported something. */
-#define RULE(code, name, level, fn, needs)                                                         \
-	bool fn(const struct verdict *verdict, struct work *work);
+/* True: it holds. */
+#define RULE(name, code, needs) bool rule_##name(const struct verdict *verdict, struct work *work);
 #include "judge/rules.def"
 #undef RULE
 

@@ -27,7 +27,7 @@ struct verdict {
 	double bubble; /* idle share of the pipeline; 0 without one */
 };
 
-/* Layout to verdict: adds E0401, E0402 and lints to work->diags. Never fails otherwise. */
+/* Layout to verdict: adds E0401 and E0402 to work->diags. Never fails otherwise. */
 void judge(const struct layout *layout, struct verdict *out, struct work *work);
 
 /* The table as text lines, GiB with two decimals (MiB below 1 GiB), bars of # that show shares. */

@@ -511,31 +511,6 @@ static void links_follow_the_mesh(void)
 	bench_delete(b);
 }
 
-static void kept_whole(void)
-{
-	struct bench *b = small();
-	struct strategy tensor = {.kind = STRATEGY_TENSOR, .naxes = 1, .dims_given = true};
-
-	b->plan.strategies = &tensor;
-	b->plan.nstrategies = 1;
-	b->plan.naxes = 1;
-	b->axes[0] = (struct axis){.name = name_of(b->work.names, "tp"), .size = 2};
-	b->plan.device.memory = number(TYPE_BYTES, INT64_C(80) << 20);
-	tensor.dims_span = at(b, "recompute");
-	run(b);
-	CHECK_INT(b->work.diags->warnings, 0);
-	b->model.tensor_dims = dims_of(1, DIM_NORM, 0, 0);
-	b->plan.device.outside = number(TYPE_BYTES, 0);
-	b->plan.memory.reserve = number(TYPE_BYTES, 0);
-	b->plan.device.memory = number(TYPE_BYTES, 2 << 20);
-	run(b);
-	CHECK_INT(b->work.diags->warnings, 1);
-	CHECK_TEXT(b->work.diags->all.at[0]->title,
-		   "`norm` (128.00 KiB) is kept whole on all 2 ranks of axis `tp`");
-	CHECK_TEXT(b->work.diags->all.at[0]->label, "`embed` is not split");
-	bench_delete(b);
-}
-
 int main(void)
 {
 	does_not_fit();
@@ -549,6 +524,5 @@ int main(void)
 	amounts_are_told();
 	one_fault_one_message();
 	links_follow_the_mesh();
-	kept_whole();
 	return check_done();
 }
