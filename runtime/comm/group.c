@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "comm/comm.h"
+
+/* Coordinates are digits of the rank, the last axis the lowest. */
+int group_members(const struct rt_axis *axes, uint32_t naxes, uint32_t mask, int rank, int *out)
+{
+	int64_t ranks = 1;
+	for (uint32_t i = 0; i < naxes; i++)
+		ranks *= axes[i].size;
+	int count = 0;
+	for (int64_t other = 0; other < ranks; other++) {
+		int64_t a = rank, b = other;
+		bool same = true;
+		for (uint32_t i = naxes; i-- > 0;) {
+			if (!(mask >> i & 1) && a % axes[i].size != b % axes[i].size)
+				same = false;
+			a /= axes[i].size;
+			b /= axes[i].size;
+		}
+		if (same)
+			out[count++] = (int)other;
+	}
+	return count;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/loop.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rt_status.h"
+#include "comm/wait.h"
+#include "core/rate.h"
+
+enum { TEST_SECONDS = 30 };
+
+static int write_weights(struct loop *loop, const char *path, enum weights_part part, double factor)
+{
+	if (loop->rt->rank != 0 || path == NULL)
+		return 0;
+	return weights_write(loop->rt, path, part, factor);
+}
+
+static int dump_gradients(struct loop *loop)
+{
+	double count = rt_control_block(loop->rt)[RT_CONTROL_COUNT];
+	return write_weights(loop, loop->rt->options->dump_gradients, WEIGHTS_GRADIENTS,
+			     count > 0 ? 1 / count : 0);
+}
+
+/* All ranks see a signal at the same step: each tells what it has seen, all read all. */
+static int agree_to_stop(struct loop *loop, bool *stop)
+{
+	struct world *world = loop->rt->world;
+	uint64_t round;
+	RT_TRY(loop_gather(loop, (uint64_t)world_stop(world), &round));
+	*stop = false;
+	for (int rank = 0; rank < world->ranks; rank++)
+		*stop = *stop || world_read(world, round, rank) != 0;
+	return 0;
+}
+
+static bool validates(const struct rt *rt)
+{
+	return rt->data->held.windows > 0 &&
+	       (rt->plan->train.validate_every > 0 || rt->options->validation != NULL);
+}
+
+static int validate(struct loop *loop)
+{
+	double loss;
+	RT_TRY(step_validate(loop->rt, &loss));
+	loop->validated = loop->done;
+	return report_validation(&loop->report, loop->done, loss);
+}
+
+static bool due(int64_t every, int64_t done)
+{
+	return every > 0 && done % every == 0;
+}
+
+static int after_step(struct loop *loop)
+{
+	const struct rt_options *options = loop->rt->options;
+	if (loop->done == 1) {
+		RT_TRY(dump_gradients(loop));
+		RT_TRY(report_memory(&loop->report));
+	}
+	if (due(options->check_replicas, loop->done))
+		RT_TRY(replicas_check(loop));
+	if (validates(loop->rt) && due(loop->rt->plan->train.validate_every, loop->done))
+		RT_TRY(validate(loop));
+	if (due(options->save_every, loop->done) && loop->done < loop->steps)
+		RT_TRY(write_weights(loop, options->save, WEIGHTS_VALUES, 1));
+	return 0;
+}
+
+static int one_step(struct loop *loop)
+{
+	struct rt *rt = loop->rt;
+	struct report_step step = {0};
+	double start = wait_clock();
+	rt->step = loop->done;
+	RT_TRY(step_run(rt, rate_at(&rt->plan->train, rt->step, loop->steps), &step));
+	step.seconds = wait_clock() - start;
+	loop->done++;
+	return report_step(&loop->report, &step);
+}
+
+/* *stopped: a signal asked for it. */
+static int train(struct loop *loop, bool *stopped)
+{
+	while (loop->done < loop->steps) {
+		world_step(loop->rt->world, loop->done);
+		RT_TRY(agree_to_stop(loop, stopped));
+		if (*stopped)
+			return 0;
+		RT_TRY(one_step(loop));
+		RT_TRY(after_step(loop));
+	}
+	return 0;
+}
+
+static int finish(struct loop *loop, bool stopped)
+{
+	const struct rt_options *options = loop->rt->options;
+	struct memory_use use = {0};
+	memory_measure(loop->rt, &use);
+	if (!stopped && validates(loop->rt) && loop->validated != loop->done)
+		RT_TRY(validate(loop));
+	RT_TRY(write_weights(loop, options->save, WEIGHTS_VALUES, 1));
+	if (!stopped && loop->rt->rank == 0)
+		RT_TRY(sample_run(loop));
+	if (stopped)
+		report_say(&loop->report, false, "stopped after %lld steps\n",
+			   (long long)loop->done);
+	if (loop->rt->rank == 0)
+		return report_end(&loop->report, loop->done, &use);
+	return 0;
+}
+
+static int begin(struct loop *loop, const struct weights_file *init)
+{
+	struct rt *rt = loop->rt;
+	RT_TRY(comm_test(&rt->comm, TEST_SECONDS));
+	RT_TRY(report_open(&loop->report, rt, loop->steps));
+	RT_TRY(sample_open(loop));
+	report_start(&loop->report);
+	weights_draw(rt);
+	if (init != NULL)
+		RT_TRY(weights_read(rt, init));
+	weights_warm();
+	return rt->role->start != NULL ? rt->role->start(rt) : 0;
+}
+
+int loop_run(struct rt *rt, const struct weights_file *init)
+{
+	struct loop loop = {.rt = rt, .validated = -1};
+	bool stopped = false;
+	loop.steps = rt->options->dry_run ? 1 : rt->options->steps;
+	int failed = begin(&loop, init) != 0 || train(&loop, &stopped) != 0 ||
+		     finish(&loop, stopped) != 0;
+	report_close(&loop.report);
+	free(loop.text);
+	return failed ? -1 : 0;
+}

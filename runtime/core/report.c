@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/rt_status.h"
+#include "comm/wait.h"
+#include "core/rt_core.h"
+#include "core/weights.h"
+
+enum { LINES = 40, BAR = 24, ROOM = 1 << 16, ROOM_TENSOR = 640, ROOM_ITEM = 256 };
+
+static size_t room_for(const struct rt *rt)
+{
+	size_t room = ROOM + (rt->plan->manifest != NULL ? strlen(rt->plan->manifest) : 0);
+	for (uint32_t p = 0; p < rt->plan->nparam; p++)
+		room += (size_t)rt->plan->param[p].layers * ROOM_TENSOR;
+	return room + rt->role->nitems * (size_t)ROOM_ITEM;
+}
+
+int report_open(struct report *report, struct rt *rt, int64_t steps)
+{
+	memset(report, 0, sizeof *report);
+	report->rt = rt;
+	report->log = -1;
+	report->steps = steps;
+	report->every = steps > LINES ? steps / LINES : 1;
+	if (rt->rank != 0)
+		return 0;
+	report->speaks = !rt->options->quiet;
+	report->terminal = report->speaks && isatty(STDOUT_FILENO);
+	report->line.room = room_for(rt);
+	report->line.at = malloc(report->line.room);
+	if (report->line.at == NULL)
+		return rt_fail("out of memory for the log");
+	memset(report->line.at, 0, report->line.room);
+	if (rt->options->log == NULL)
+		return 0;
+	report->log = open(rt->options->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (report->log < 0)
+		return rt_fail("cannot write the log `%s`: %s", rt->options->log, strerror(errno));
+	return 0;
+}
+
+void report_close(struct report *report)
+{
+	if (report->bar)
+		rt_write(STDOUT_FILENO, "\n", 1);
+	if (report->log >= 0)
+		close(report->log);
+	free(report->line.at);
+	report->line.at = NULL;
+	report->log = -1;
+}
+
+/* ---- the log ------------------------------------------------------------------------------------ */
+
+static struct rt_text *begin(struct report *report, const char *event)
+{
+	rt_text_clear(&report->line);
+	if (event == NULL)
+		rt_text_add(&report->line, "{");
+	else
+		rt_text_add(&report->line, "{\"event\":\"%s\",", event);
+	return &report->line;
+}
+
+static int end(struct report *report)
+{
+	rt_text_add(&report->line, "}\n");
+	if (report->line.full)
+		return rt_fail("a line of the log is too long");
+	if (rt_write(report->log, report->line.at, report->line.used) != 0)
+		return rt_fail("cannot write the log `%s`: %s", report->rt->options->log,
+			       strerror(errno));
+	return 0;
+}
+
+void report_start(struct report *report)
+{
+	const struct rt_plan *plan = report->rt->plan;
+	if (report->log < 0)
+		return;
+	struct rt_text *line = begin(report, "start");
+	rt_text_add(line, "\"plan\":");
+	rt_text_json(line, plan->name);
+	rt_text_add(line, ",\"source\":");
+	rt_text_json(line, plan->source);
+	rt_text_add(line, ",\"params\":%lld,\"ranks\":%lld,\"options\":", (long long)plan->params,
+		    (long long)plan->ranks);
+	rt_options_json(report->rt->options, line);
+	rt_text_add(line, ",\"manifest\":%s", plan->manifest != NULL ? plan->manifest : "null");
+	end(report);
+}
+
+/* Mean-loss gradient norm of each tensor, added in index order. */
+static void add_tensors(struct rt *rt, struct rt_text *line)
+{
+	double count = rt_control_block(rt)[RT_CONTROL_COUNT];
+	char name[STORED_NAME];
+	const char *comma = "";
+	rt_text_add(line, ",\"tensors\":{");
+	for (uint32_t p = 0; p < rt->plan->nparam; p++) {
+		const struct rt_param *param = &rt->plan->param[p];
+		int64_t elements = rt_param_elements(param);
+		for (int64_t layer = 0; layer < param->layers; layer++) {
+			const void *at = rt_layer(rt, param->gradient, layer);
+			double sum = 0;
+			for (int64_t i = 0; i < elements; i++) {
+				double g = rt_value(at, param->type, i);
+				sum += g * g;
+			}
+			stored_param_name(param, layer, name);
+			rt_text_add(line, "%s", comma);
+			rt_text_json(line, name);
+			rt_text_add(line, ":");
+			rt_text_number(line, count > 0 ? sqrt(sum) / count : 0);
+			comma = ",";
+		}
+	}
+	rt_text_add(line, "}");
+}
+
+static int log_step(struct report *report, const struct report_step *step, double rate)
+{
+	if (report->log < 0)
+		return 0;
+	struct rt_text *line = begin(report, NULL);
+	rt_text_add(line, "\"step\":%lld,\"loss\":", (long long)step->step);
+	rt_text_number(line, step->loss);
+	rt_text_add(line, ",\"grad_norm\":");
+	rt_text_number(line, step->norm);
+	rt_text_add(line, ",\"lr\":");
+	rt_text_number(line, step->lr);
+	rt_text_add(line, ",\"tokens\":%lld,\"tokens_per_s\":%.1f,\"seconds\":%.6f",
+		    (long long)step->tokens, rate, step->seconds);
+	if (report->rt->options->log_tensors)
+		add_tensors(report->rt, line);
+	return end(report);
+}
+
+/* ---- people ------------------------------------------------------------------------------------- */
+
+static void clear_bar(struct report *report)
+{
+	if (report->bar)
+		rt_write(STDOUT_FILENO, "\r\033[K", 4);
+	report->bar = false;
+}
+
+void report_say(struct report *report, bool result, const char *format, ...)
+{
+	char text[1024];
+	if (report->rt->rank != 0 || (!report->speaks && !result))
+		return;
+	clear_bar(report);
+	va_list args;
+	va_start(args, format);
+	int length = vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	if (length > (int)sizeof text - 1)
+		length = sizeof text - 1;
+	rt_write(STDOUT_FILENO, text, (size_t)length);
+}
+
+static void add_left(struct rt_text *text, double seconds)
+{
+	long long left = seconds > 0 && seconds < 1e9 ? (long long)(seconds + 0.5) : 0;
+	if (left >= 3600)
+		rt_text_add(text, "%lld:%02lld:%02lld left", left / 3600, left / 60 % 60, left % 60);
+	else
+		rt_text_add(text, "%lld:%02lld left", left / 60, left % 60);
+}
+
+static void add_bar(struct rt_text *text, int64_t done, int64_t steps)
+{
+	int full = (int)(done * BAR / (steps > 0 ? steps : 1));
+	rt_text_add(text, "\r\033[K[");
+	for (int i = 0; i < BAR; i++)
+		rt_text_add(text, "%c", i < full ? '#' : '.');
+	rt_text_add(text, "] ");
+}
+
+static void show_step(struct report *report, const struct report_step *step, double rate,
+		      double left)
+{
+	char buffer[256];
+	struct rt_text text = {.at = buffer, .room = sizeof buffer};
+	rt_text_clear(&text);
+	if (report->terminal)
+		add_bar(&text, step->step + 1, report->steps);
+	rt_text_add(&text, "step %lld/%lld  loss %.4f  lr %.2e  norm %.4f  %.0f tokens/s  ",
+		    (long long)step->step + 1, (long long)report->steps, step->loss, step->lr,
+		    step->norm, rate);
+	add_left(&text, left);
+	if (!report->terminal)
+		rt_text_add(&text, "\n");
+	rt_write(STDOUT_FILENO, text.at, text.used);
+	report->bar = report->terminal;
+}
+
+int report_step(struct report *report, const struct report_step *step)
+{
+	const struct rt_train *train = &report->rt->plan->train;
+	if (report->rt->rank != 0)
+		return 0;
+	double now = wait_clock(), tokens = (double)(train->global_batch * train->tokens);
+	double rate = step->seconds > 0 ? tokens / step->seconds : 0;
+	if (step->step == 0)
+		report->start = now;
+	double mean = step->step > 0 ? (now - report->start) / (double)step->step : step->seconds;
+	bool last = step->step + 1 == report->steps;
+	bool due = report->terminal ? now - report->shown > 0.1 : step->step % report->every == 0;
+	if (report->speaks && (due || last)) {
+		report->shown = now;
+		show_step(report, step, mean > 0 ? tokens / mean : 0,
+			  mean * (double)(report->steps - step->step - 1));
+	}
+	return log_step(report, step, rate);
+}
+
+int report_memory(struct report *report)
+{
+	struct memory_use use;
+	if (report->rt->rank != 0)
+		return 0;
+	memory_measure(report->rt, &use);
+	if (report->speaks) {
+		clear_bar(report);
+		memory_print(report->rt, &use);
+	}
+	if (report->log < 0)
+		return 0;
+	memory_json(report->rt, &use, begin(report, "memory"));
+	return end(report);
+}
+
+int report_validation(struct report *report, int64_t step, double loss)
+{
+	bool bytes = report->rt->plan->data.kind == RT_DATA_BYTES;
+	if (report->rt->rank != 0)
+		return 0;
+	report_say(report, true, "step %lld  validation loss %.4f nats a %s\n", (long long)step,
+		   loss, bytes ? "byte" : "token");
+	if (report->log < 0)
+		return 0;
+	struct rt_text *line = begin(report, "validation");
+	rt_text_add(line, "\"step\":%lld,\"validation_loss\":", (long long)step);
+	rt_text_number(line, loss);
+	return end(report);
+}
+
+int report_end(struct report *report, int64_t steps, const struct memory_use *use)
+{
+	struct rt *rt = report->rt;
+	uint64_t hash = 0;
+	if (report->log < 0)
+		return 0;
+	for (uint32_t p = 0; p < rt->plan->nparam; p++)
+		hash = hash * 31 + weights_hash(rt, &rt->plan->param[p]);
+	struct rt_text *line = begin(report, "end");
+	rt_text_add(line, "\"steps\":%lld,\"weights_hash\":\"%016llx\",\"resident\":%lld,",
+		    (long long)steps, (unsigned long long)hash, (long long)use->arena);
+	rt_text_add(line, "\"outside\":%lld,\"heap\":%lld", (long long)use->outside,
+		    (long long)use->heap);
+	return end(report);
+}

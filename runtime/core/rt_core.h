@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a rank has: the plan, its options, its place in the world, its device and data. */
+#ifndef CORE_RT_CORE_H
+#define CORE_RT_CORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "comm/comm.h"
+#include "core/data.h"
+#include "core/rt_options.h"
+#include "core/world.h"
+#include "device/device.h"
+#include "rt/rt.h"
+
+struct rt {
+	const struct rt_plan *plan;
+	const struct rt_role *role;
+	const struct rt_options *options;
+	struct world *world;
+	struct rt_comm comm;
+	struct rt_device *device;
+	struct data *data;
+	int rank;
+	int data_index, data_size; /* of the group that splits the batch */
+	unsigned char *arena;
+	int64_t arena_bytes;
+	int64_t step;
+	struct batch_source source; /* what rt_load_batch gives */
+};
+
+/* Sets role, group places and arena of a rank; opens communicator and device. */
+int rt_open(struct rt *rt);
+void rt_close(struct rt *rt);
+
+/* The control block of this rank, RT_CONTROL_WORDS words; the sums (loss, count). */
+double *rt_control_block(struct rt *rt);
+double *rt_sums(struct rt *rt);
+
+/* Value `index` of an array of T; and setting it, rounded once. F32, F64, BF16. */
+double rt_value(const void *at, enum rt_type type, int64_t index);
+void rt_value_set(void *at, enum rt_type type, int64_t index, double value);
+
+/* Number of elements of one layer of a parameter as stored in memory (padding included). */
+int64_t rt_param_elements(const struct rt_param *param);
+
+/* First byte of layer `layer` of a place of this rank. */
+void *rt_layer(struct rt *rt, const struct rt_place *place, int64_t layer);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* main of every program: looks at everything that can be looked at, then starts the ranks. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rt_log.h"
+#include "base/rt_status.h"
+#include "core/loop.h"
+#include "core/rt_core.h"
+#include "core/rt_options.h"
+
+/* What the parent has opened and the ranks inherit. */
+struct launch {
+	const struct rt_plan *plan;
+	struct rt_options options;
+	struct data data;
+	struct weights_file init;
+};
+
+static int check_lanes(const struct rt_plan *plan)
+{
+	const struct rt_train *train = &plan->train;
+	const struct rt_role *role = &plan->roles[0];
+	if (train->data_ranks < 1 || train->lanes % train->data_ranks != 0)
+		return rt_fail("plan: %lld lanes over %lld data ranks", (long long)train->lanes,
+			       (long long)train->data_ranks);
+	int64_t lanes = train->lanes / train->data_ranks;
+	if (lanes < 1 || (lanes & (lanes - 1)) != 0 || role->schedule.micro_batches % lanes != 0)
+		return rt_fail("plan: %lld lanes a rank for %u micro-batches", (long long)lanes,
+			       role->schedule.micro_batches);
+	if (lanes > 1 && role->merge == NULL)
+		return rt_fail("plan: several lanes, but no merge");
+	return 0;
+}
+
+static int check_plan(const struct rt_plan *plan)
+{
+	const struct rt_train *train = &plan->train;
+	int64_t ranks = 1;
+	if (plan->abi != RT_ABI)
+		return rt_fail("the program was made for runtime %u, this one is %d: build it again",
+			       plan->abi, RT_ABI);
+	for (uint32_t i = 0; i < plan->naxes; i++)
+		ranks *= plan->axes[i].size;
+	if (ranks != plan->ranks || ranks < 1)
+		return rt_fail("plan: %lld ranks, but its axes hold %lld", (long long)plan->ranks,
+			       (long long)ranks);
+	if (plan->nroles != 1)
+		return rt_fail("plan: %u roles, this runtime serves one", plan->nroles);
+	if (train->micro_batches != plan->roles[0].schedule.micro_batches ||
+	    train->global_batch != train->micro_batch * train->micro_batches * train->data_ranks)
+		return rt_fail("plan: a batch of %lld is not %lld x %lld x %lld",
+			       (long long)train->global_batch, (long long)train->micro_batch,
+			       (long long)train->micro_batches, (long long)train->data_ranks);
+	return check_lanes(plan);
+}
+
+static int check_options(const struct launch *launch)
+{
+	const struct rt_plan *plan = launch->plan;
+	bool bytes = plan->data.kind == RT_DATA_BYTES;
+	if (launch->options.sample != NULL && (!bytes || plan->roles[0].logits == NULL))
+		return rt_fail("option `--sample` needs a plan whose data is bytes(..)");
+	if (launch->options.bigram && !bytes)
+		return rt_fail("option `--bigram` needs a plan whose data is bytes(..)");
+	return 0;
+}
+
+static int print_bigram(const struct launch *launch)
+{
+	int64_t windows = data_validation_windows(&launch->data, &launch->plan->train);
+	if (windows == 0)
+		return rt_fail("option `--bigram` needs held-out data");
+	printf("bigrams (add-one)  cross-entropy %.4f nats a byte, on the held-out bytes\n",
+	       data_bigram(&launch->data, windows));
+	return 0;
+}
+
+static int rank_body(struct world *world, void *argument)
+{
+	struct launch *launch = argument;
+	struct rt rt = {.plan = launch->plan,
+			.options = &launch->options,
+			.data = &launch->data,
+			.world = world};
+	int failed = rt_open(&rt);
+	if (!failed)
+		failed = loop_run(&rt, launch->init.path != NULL ? &launch->init : NULL);
+	rt_close(&rt);
+	return failed;
+}
+
+static int open_inputs(struct launch *launch)
+{
+	RT_TRY(check_plan(launch->plan));
+	RT_TRY(check_options(launch));
+	RT_TRY(data_open(&launch->data, launch->plan, &launch->options));
+	if (launch->options.init != NULL)
+		RT_TRY(weights_open(&launch->init, launch->plan, launch->options.init));
+	if (launch->options.bigram)
+		RT_TRY(print_bigram(launch));
+	return 0;
+}
+
+static int fail(int code)
+{
+	rt_log("%s", rt_status_fault()->text);
+	return code;
+}
+
+static int run_ranks(struct launch *launch)
+{
+	struct world world = {0};
+	int ranks = (int)launch->plan->ranks, code = RT_EXIT_FAULT;
+	int64_t *bytes = calloc((size_t)ranks, sizeof *bytes);
+	for (int rank = 0; bytes != NULL && rank < ranks; rank++)
+		bytes[rank] = launch->plan->roles[0].arena;
+	size_t comm_bytes = shm_comm_bytes(ranks, (int)launch->plan->ngroups);
+	if (bytes == NULL || world_open(&world, ranks, bytes, comm_bytes) != 0)
+		fail(code);
+	else
+		code = world_run(&world, rank_body, launch);
+	free(bytes);
+	world_close(&world);
+	return code;
+}
+
+int rt_main(int argc, char **argv, const struct rt_plan *plan)
+{
+	struct launch launch = {.plan = plan, .init = {.fd = -1}};
+	rt_log_name(plan->name);
+	if (rt_options_parse(&launch.options, plan, argc, argv) != 0)
+		return fail(RT_EXIT_USAGE);
+	if (launch.options.help) {
+		rt_options_help(plan, argv[0]);
+		return 0;
+	}
+	if (launch.options.version) {
+		printf("%s, runtime %d\n", plan->name, RT_ABI);
+		return 0;
+	}
+	int code = open_inputs(&launch) != 0 ? fail(RT_EXIT_FAULT) : run_ranks(&launch);
+	weights_close(&launch.init);
+	data_close(&launch.data);
+	return code;
+}
