@@ -3,6 +3,8 @@
 #ifndef BASE_WORK_H
 #define BASE_WORK_H
 
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/name.h"
@@ -14,6 +16,7 @@ struct work {
 	struct names *names;
 	struct sources *sources;
 	struct diags *diags;
+	bool check_only;       /* nothing will be emitted: what cannot be is no error */
 };
 
 #endif

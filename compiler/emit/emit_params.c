@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of parameters: names in a checkpoint, logical shapes, initial weights. */
+#include "emit/emit_text.h"
+
+#include <string.h>
+
+struct pieces {
+	uint64_t count, rows, first; /* of one stored tensor; rows before this piece */
+};
+
+static struct pieces pieces_of(const struct graph *graph, const struct param *param)
+{
+	struct pieces pieces = {0};
+	for (uint32_t i = 0; i < graph->nparams; i++) {
+		const struct param *other = &graph->params[i];
+		if (strcmp(other->stored, param->stored))
+			continue;
+		uint64_t rows = graph_elements(graph, other->rows, false);
+		pieces.count++;
+		pieces.rows += rows;
+		if (other->piece < param->piece)
+			pieces.first += rows;
+	}
+	return pieces;
+}
+
+static char *product(struct emitter *e, struct dims dims, bool logical)
+{
+	struct size size = {.dims = dims, .logical = logical, .factor = 1, .value = 1};
+	return dims.n ? emit_size(e, &size) : arena_text(e->arena, "%s", "0");
+}
+
+static void emit_shape(struct emitter *e, const struct param *param)
+{
+	const struct graph *graph = e->program->graph;
+	text_add(e->out, ".layers = %s,\n",
+		 param->region == REGION_REPEAT ? "N_LAYERS" : "1");
+	text_add(e->out, ".rows = %s, .columns = %s, .padded_rows = %s,\n",
+		 product(e, param->rows, true), product(e, param->columns, true),
+		 product(e, param->rows, false));
+	if (param->transposed)
+		text_add(e->out, ".transposed = true,\n");
+	if (param->piece < 0)
+		return;
+	struct pieces pieces = pieces_of(graph, param);
+	text_add(e->out, ".piece = %d, .pieces = %llu, .stored_rows = %llu, .first_row = %llu,\n",
+		 param->piece, (unsigned long long)pieces.count, (unsigned long long)pieces.rows,
+		 (unsigned long long)pieces.first);
+}
+
+static void emit_param(struct emitter *e, uint32_t at)
+{
+	static const char *const inits[] = {"RT_INIT_ZERO", "RT_INIT_ONE", "RT_INIT_NORMAL"};
+	const struct param *param = &e->program->graph->params[at];
+	const struct param_buffers *b = &e->program->params[at];
+	const struct buffer *buffers = e->program->buffers;
+	text_add(e->out, "{\n");
+	e->out->indent++;
+	text_add(e->out, ".path = %s,\n.stored = %s,\n", emit_string(e, param->path),
+		 emit_string(e, param->stored));
+	emit_shape(e, param);
+	text_add(e->out, ".init = %s, .std = %s, .id = %u, .decay = %s,\n", inits[param->init],
+		 emit_double(e, param->std), param->stream, param->decay ? "true" : "false");
+	text_add(e->out, ".type = %s,\n", e->program->compute == RT_F64 ? "RT_F64" : "RT_F32");
+	text_add(e->out, ".weight = &place_%s,\n.gradient = &place_%s,\n",
+		 buffers[b->weight].name->text, buffers[b->gradient[0]].name->text);
+	text_add(e->out, ".moment1 = &place_%s,\n.moment2 = &place_%s,\n",
+		 buffers[b->moment1].name->text, buffers[b->moment2].name->text);
+	e->out->indent--;
+	text_add(e->out, "},\n");
+}
+
+void emit_params(struct emitter *e)
+{
+	text_add(e->out, "\nstatic const struct rt_param params[] = {\n");
+	e->out->indent++;
+	for (uint32_t i = 0; i < e->program->graph->nparams; i++)
+		emit_param(e, i);
+	e->out->indent--;
+	text_add(e->out, "};\n");
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One call of the runtime a step. */
+#include "emit/emit_text.h"
+
+#include <string.h>
+
+#include "base/bug.h"
+
+struct row_counts {
+	const char *name;
+	uint32_t ins, outs;
+};
+
+static const struct row_counts rows[] = {
+#define LIB(name) {#name, 0, 0},
+#define LOOP(name, block, ins, outs, sizes, scalars) {#name, ins, outs},
+#include "rt/kernels.def"
+#undef LIB
+#undef LOOP
+};
+
+/* The local variable that holds a use's address. */
+static const char *local(struct emitter *e, const struct use *use)
+{
+	const char *name = emit_name(e, e->program->buffers[use->buffer].name);
+	if (use->layer_plus)
+		return arena_text(e->arena, "%s_next", name);
+	return use->level_plus ? arena_text(e->arena, "%s_above", name) : name;
+}
+
+/* "{a, b, c}" of uses [first, first + n). */
+static char *list(struct emitter *e, const struct step *step, uint32_t first, uint32_t n)
+{
+	char *text = arena_text(e->arena, "%s", "{");
+	for (uint32_t i = first; i < first + n; i++) {
+		const char *one = step->uses[i].buffer == NO_ID ? "NULL" : local(e, &step->uses[i]);
+		text = arena_text(e->arena, "%s%s%s", text, i > first ? ", " : "", one);
+	}
+	return arena_text(e->arena, "%s}", text);
+}
+
+/* Rows of a step over whole buffers: a constant of plan.h. */
+static char *rows_of(struct emitter *e, const struct step *step)
+{
+	if (!(step->flags & STEP_WHOLE))
+		return emit_size(e, &step->rows);
+	for (uint32_t i = step->nuses; i-- > 0;) {
+		const struct buffer *b = &e->program->buffers[step->uses[i].buffer];
+		if (b->param != NO_ID)
+			return arena_text(e->arena, "ALL_%s", b->name->text);
+	}
+	return arena_text(e->arena, "%lld", (long long)step->rows.value);
+}
+
+static void emit_sizes(struct emitter *e, const struct step *step)
+{
+	if (step->nsizes == 0)
+		return;
+	text_add(e->out, ".size = {");
+	for (uint32_t i = 0; i < step->nsizes; i++) {
+		const char *size = step->flags & STEP_WHOLE ? rows_of(e, step)
+							    : emit_size(e, &step->sizes[i]);
+		const char *layer = i == 0 && step->stream_by_layer ? " + at->layer" : "";
+		text_add(e->out, "%s%s%s", i ? ", " : "", size, layer);
+	}
+	text_add(e->out, "},\n");
+}
+
+static void emit_scalars(struct emitter *e, const struct step *step)
+{
+	if (step->nscalars == 0)
+		return;
+	text_add(e->out, ".scalar = {");
+	for (uint32_t i = 0; i < step->nscalars; i++)
+		text_add(e->out, "%s%s", i ? ", " : "", emit_double(e, step->scalars[i]));
+	text_add(e->out, "},\n");
+}
+
+static void emit_loop(struct emitter *e, const struct step *step)
+{
+	const struct row_counts *row = &rows[step->row];
+	text_add(e->out, "RT_TRY(rt_run(rt, 0, &rt_%s_%s, %s, &(struct rt_args){\n", row->name,
+		 emit_suffix(step->type == RT_I32 ? e->program->compute : step->type),
+		 rows_of(e, step));
+	e->out->indent++;
+	if (row->ins)
+		text_add(e->out, ".in = %s,\n", list(e, step, 0, row->ins));
+	text_add(e->out, ".out = %s,\n", list(e, step, row->ins, row->outs));
+	emit_sizes(e, step);
+	emit_scalars(e, step);
+	e->out->indent--;
+	text_add(e->out, "}));\n");
+}
+
+static const char *rt_type_name(enum rt_type type)
+{
+	static const char *const names[] = {
+#define RT_TYPE(name, bytes, text) "RT_" #name,
+#include "rt/types.def"
+#undef RT_TYPE
+	};
+	return names[type];
+}
+
+static void emit_matmul(struct emitter *e, const struct step *step)
+{
+	const struct use *u = step->uses;
+	text_add(e->out, "RT_TRY(rt_matmul(rt, 0, &(struct rt_matmul){\n");
+	e->out->indent++;
+	text_add(e->out, ".type = %s, .m = %s, .n = %s, .k = %s,\n", rt_type_name(step->type),
+		 emit_size(e, &step->sizes[0]), emit_size(e, &step->sizes[1]),
+		 emit_size(e, &step->sizes[2]));
+	text_add(e->out, ".a = %s, .b = %s, .c = %s,\n", local(e, &u[MATMUL_A]),
+		 local(e, &u[MATMUL_B]), local(e, &u[MATMUL_C]));
+	if (step->flags & STEP_TRANS_A)
+		text_add(e->out, ".trans_a = true,\n");
+	if (step->flags & STEP_TRANS_B)
+		text_add(e->out, ".trans_b = true,\n");
+	if (step->flags & STEP_ADDS)
+		text_add(e->out, ".accumulate = true,\n");
+	if (u[MATMUL_BIAS].buffer != NO_ID)
+		text_add(e->out, ".epilogue = {.bias = %s},\n", local(e, &u[MATMUL_BIAS]));
+	text_add(e->out, ".workspace = workspace, .workspace_bytes = WORKSPACE_BYTES,\n");
+	e->out->indent--;
+	text_add(e->out, "}));\n");
+}
+
+/* 1 / sqrt(head) is a constant of the plan, so it is worked out in C from the size it stems from. */
+static void emit_attend(struct emitter *e, const struct step *step)
+{
+	bool backward = step->row == RT_ROW_attend_backward;
+	const struct use *u = step->uses;
+	uint32_t control = step->nuses - 1;
+	text_add(e->out, "RT_TRY(rt_%s(rt, 0, &(struct rt_%s){\n", rows[step->row].name,
+		 rows[step->row].name);
+	e->out->indent++;
+	if (backward) {
+		text_add(e->out, ".forward = {\n");
+		e->out->indent++;
+	}
+	text_add(e->out, ".type = %s, .batch = %s, .tokens = %s,\n", rt_type_name(step->type),
+		 emit_size(e, &step->sizes[0]), emit_size(e, &step->sizes[1]));
+	text_add(e->out, ".heads = %s, .kv_heads = %s, .head = %s,\n",
+		 emit_size(e, &step->sizes[2]), emit_size(e, &step->sizes[3]),
+		 emit_size(e, &step->sizes[4]));
+	text_add(e->out, ".causal = %s, .dropout = %s,\n",
+		 step->flags & STEP_CAUSAL ? "true" : "false", emit_double(e, step->scalars[0]));
+	if (u[control].buffer != NO_ID)
+		text_add(e->out, ".stream_id = %s%s, .control = %s,\n",
+			 emit_size(e, &step->sizes[5]),
+			 step->stream_by_layer ? " + at->layer" : "", local(e, &u[control]));
+	text_add(e->out, ".q = %s, .k = %s, .v = %s,\n", local(e, &u[0]), local(e, &u[1]),
+		 local(e, &u[2]));
+	text_add(e->out, ".out = %s, .lse = %s,\n", local(e, &u[3]), local(e, &u[4]));
+	if (backward) {
+		e->out->indent--;
+		text_add(e->out, "},\n.dout = %s,\n", local(e, &u[5]));
+		text_add(e->out, ".dq = %s, .dk = %s, .dv = %s,\n", local(e, &u[6]),
+			 local(e, &u[7]), local(e, &u[8]));
+	}
+	e->out->indent--;
+	text_add(e->out, "}));\n");
+}
+
+static void emit_load(struct emitter *e, const struct step *step)
+{
+	text_add(e->out, "RT_TRY(rt_load_batch(rt, 0, at, &(struct rt_load_batch){\n");
+	e->out->indent++;
+	text_add(e->out, ".tokens = %s, .targets = %s, .control = %s,\n", local(e, &step->uses[0]),
+		 local(e, &step->uses[1]), local(e, &step->uses[2]));
+	text_add(e->out, ".batch = %s, .length = %s,\n", emit_size(e, &step->sizes[0]),
+		 emit_size(e, &step->sizes[1]));
+	e->out->indent--;
+	text_add(e->out, "}));\n");
+}
+
+/* All copies of a buffer, levels included. */
+static void emit_clear(struct emitter *e, const struct step *step)
+{
+	const struct use *use = &step->uses[0];
+	const struct buffer *b = &e->program->buffers[use->buffer];
+	if (b->levels > 1)
+		text_add(e->out, "RT_TRY(rt_clear(rt, 0, &(struct rt_clear){%s, N_LEVELS * "
+				 "place_%s.level_stride}));\n",
+			 local(e, use), b->name->text);
+	else if (b->param != NO_ID)
+		text_add(e->out, "RT_TRY(rt_clear(rt, 0, &(struct rt_clear){%s, ALL_%s * "
+				 "(int64_t)sizeof *%s}));\n",
+			 local(e, use), b->name->text, local(e, use));
+	else
+		text_add(e->out, "RT_TRY(rt_clear(rt, 0, &(struct rt_clear){%s, BYTES_%s}));\n",
+			 local(e, use), b->name->text);
+}
+
+static void emit_collective(struct emitter *e, const struct step *step)
+{
+	const struct group *group = &e->program->groups[step->group];
+	text_add(e->out, "RT_TRY(rt_all_reduce(rt, 0, GROUP_%s, %s, %s, %s, RT_ORDER_TREE));\n",
+		 group->name->text, local(e, &step->uses[0]), rows_of(e, step),
+		 rt_type_name(step->type));
+}
+
+static void emit_step(struct emitter *e, const struct step *step)
+{
+	if (step->kind == STEP_COLLECTIVE) {
+		emit_collective(e, step);
+		return;
+	}
+	switch (step->row) {
+	case RT_ROW_matmul:
+		emit_matmul(e, step);
+		break;
+	case RT_ROW_attend_forward:
+	case RT_ROW_attend_backward:
+		emit_attend(e, step);
+		break;
+	case RT_ROW_load_batch:
+		emit_load(e, step);
+		break;
+	case RT_ROW_clear:
+		emit_clear(e, step);
+		break;
+	default:
+		emit_loop(e, step);
+	}
+}
+
+static bool same_use(const struct use *a, const struct use *b)
+{
+	return a->buffer == b->buffer && a->layer_plus == b->layer_plus &&
+	       a->level_plus == b->level_plus;
+}
+
+static bool used_before(const struct segment *segment, uint32_t step, uint32_t use)
+{
+	const struct use *want = &segment->steps[step].uses[use];
+	for (uint32_t s = 0; s <= step; s++)
+		for (uint32_t u = 0; u < (s == step ? use : segment->steps[s].nuses); u++)
+			if (same_use(&segment->steps[s].uses[u], want))
+				return true;
+	return false;
+}
+
+static void emit_local(struct emitter *e, const struct use *use)
+{
+	const struct buffer *b = &e->program->buffers[use->buffer];
+	const char *copy = use->level_plus ? "&above" : "at";
+	text_add(e->out, "%s *%s = rt_buffer(rt, &place_%s, %s, %d);\n", emit_type(b->type),
+		 local(e, use), b->name->text, copy, use->layer_plus);
+}
+
+/* Addresses first, one a buffer and copy. */
+static void emit_locals(struct emitter *e, const struct segment *segment)
+{
+	bool above = false;
+	for (uint32_t s = 0; s < segment->nsteps; s++)
+		for (uint32_t u = 0; u < segment->steps[s].nuses; u++)
+			above |= segment->steps[s].uses[u].level_plus != 0;
+	if (above)
+		text_add(e->out, "const struct rt_at above = {.level = at->level + 1};\n");
+	for (uint32_t s = 0; s < segment->nsteps; s++)
+		for (uint32_t u = 0; u < segment->steps[s].nuses; u++) {
+			const struct use *use = &segment->steps[s].uses[u];
+			if (use->buffer != NO_ID && !used_before(segment, s, u))
+				emit_local(e, use);
+		}
+	text_add(e->out, "\n");
+}
+
+void emit_steps(struct emitter *e, uint32_t segment)
+{
+	const struct segment *s = &e->program->segments[segment];
+	const struct graph *graph = e->program->graph;
+	uint32_t last = NO_ID;
+	emit_locals(e, s);
+	for (uint32_t i = 0; i < s->nsteps; i++) {
+		const struct step *step = &s->steps[i];
+		bool first = step->node == NO_ID || step->node != last;
+		const struct span before = i ? s->steps[i - 1].span : (struct span){0};
+		if (step->node == NO_ID)
+			first = i == 0 || before.lo != step->span.lo;
+		if (first)
+			emit_source(e, step->span,
+				    step->node != NO_ID && graph->nodes[step->node].backward
+					    ? "gradient of "
+					    : "");
+		last = step->node;
+		emit_step(e, step);
+	}
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "emit/emit_text.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/num.h"
+#include "emit/version.h"
+
+/* Words that a name of a plan must not take in C. */
+static const char *const reserved[] = {
+	"auto",	    "break",  "case",	  "char",     "const",	  "continue", "default",  "do",
+	"double",   "else",   "enum",	  "extern",   "float",	  "for",      "goto",	  "if",
+	"inline",   "int",    "long",	  "register", "restrict", "return",   "short",	  "signed",
+	"sizeof",   "static", "struct",	  "switch",   "typedef",  "union",    "unsigned", "void",
+	"volatile", "while",  "at",	  "above",    "main",	  "bool",     "true",	  "false",
+	"asm",	    "typeof", "int32_t",  "int64_t",  "rt",	  "forward",  "backward", "update",
+	"begin",    "merge",  "plan",	  "roles",    "axes",	  "groups",   "params",	  "items",
+	"linux",    "unix",   "int8_t",	  "uint8_t",  "size_t",	  "linux_",   "NULL",	  "rt_main"};
+
+void emit_head(struct emitter *e, const char *what)
+{
+	text_add(e->out, "/* %s of plan `%s` (%s), written by planc %s. Do not edit: change the plan. */\n",
+		 what, e->plan->name->text, e->plan->source->path, PLANC_VERSION);
+}
+
+const char *emit_name(struct emitter *e, const struct name *name)
+{
+	for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+		if (name_is(name, reserved[i]))
+			return arena_text(e->arena, "%s_", name->text);
+	if (!strncmp(name->text, "rt_", 3) || name->text[0] == '_')
+		return arena_text(e->arena, "x_%s", name->text);
+	return name->text;
+}
+
+char *emit_dim(struct emitter *e, uint32_t dim, bool logical)
+{
+	const struct dim *d = &e->program->graph->model->dims[dim];
+	bool padded = !logical && d->padded != d->size;
+	char *text = arena_text(e->arena, "N_%s%s", d->name->text, padded ? "_PADDED" : "");
+	for (char *c = text; *c; c++)
+		*c = (char)toupper((unsigned char)*c);
+	return text;
+}
+
+char *emit_size(struct emitter *e, const struct size *size)
+{
+	char *text = arena_text(e->arena, "%lld", (long long)size->value);
+	for (uint32_t i = 0; i < size->dims.n; i++) {
+		const char *dim = emit_dim(e, size->dims.at[i], size->logical);
+		text = arena_text(e->arena, i ? "%s * %s" : "%s%s", i ? text : "", dim);
+	}
+	if (size->dims.n && size->factor != 1)
+		text = arena_text(e->arena, "%lld * %s", (long long)size->factor, text);
+	return text;
+}
+
+char *emit_string(struct emitter *e, const char *string)
+{
+	struct text text = text_new(e->arena);
+	text_raw(&text, "\"", 1);
+	for (const unsigned char *c = (const unsigned char *)string; *c; c++) {
+		char piece[8] = {(char)*c, 0};
+		if (*c == '"' || *c == '\\' || *c == '?') {
+			piece[0] = '\\';
+			piece[1] = (char)*c;
+		} else if (*c < 0x20 || *c >= 0x7f) {
+			piece[0] = '\\';
+			piece[1] = (char)('0' + (*c >> 6));
+			piece[2] = (char)('0' + (*c >> 3 & 7));
+			piece[3] = (char)('0' + (*c & 7));
+		}
+		text_raw(&text, piece, strlen(piece));
+	}
+	text_raw(&text, "\"", 1);
+	return text.at;
+}
+
+char *emit_double(struct emitter *e, double value)
+{
+	char *text = num_double(e->arena, value);
+	return strpbrk(text, ".eEn") ? text : arena_text(e->arena, "%s.0", text);
+}
+
+const char *emit_type(enum rt_type type)
+{
+	static const char *const names[] = {
+		[RT_F32] = "float",  [RT_F64] = "double",  [RT_BF16] = "uint16_t",
+		[RT_I32] = "int32_t", [RT_I64] = "int64_t",
+	};
+	return names[type];
+}
+
+const char *emit_suffix(enum rt_type type)
+{
+	BUG_IF(type != RT_F32 && type != RT_F64, "no reference kernel of type %d", (int)type);
+	return type == RT_F64 ? "f64" : "f32";
+}
+
+/* Copies a source line into a comment: what would end it, join lines or make a trigraph is broken up;
+ * a comment of the plan is left out. */
+static char *comment_text(struct emitter *e, const char *line, uint32_t length)
+{
+	struct text text = text_new(e->arena);
+	bool string = false;
+	uint32_t start = 0;
+	while (start < length && isspace((unsigned char)line[start]))
+		start++;
+	for (uint32_t i = start; i < length; i++) {
+		char next = i + 1 < length ? line[i + 1] : '\0', c = line[i];
+		if (c == '"')
+			string = !string;
+		if (!string && c == '/' && next == '/')
+			break;
+		text_raw(&text, (unsigned char)c < 0x20 ? " " : &c, 1);
+		if ((c == '*' && next == '/') || (c == '/' && next == '*') ||
+		    (c == '?' && next == '?') || c == '\\')
+			text_raw(&text, " ", 1);
+	}
+	while (text.length && text.at[text.length - 1] == ' ')
+		text.at[--text.length] = '\0';
+	return text.length ? text.at : arena_text(e->arena, "%s", "");
+}
+
+void emit_source(struct emitter *e, struct span span, const char *prefix)
+{
+	struct position at = sources_position(e->work->sources, span.lo);
+	uint32_t length = 0;
+	if (!at.source)
+		return;
+	const char *line = source_line(at.source, at.line, &length);
+	const char *where = sources_where(e->work->sources, e->arena, span);
+	text_add(e->out, "/* %s%s  %s */\n", prefix, comment_text(e, where, (uint32_t)strlen(where)),
+		 comment_text(e, line, length));
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensors and parameters to buffers: how long each lives, how many copies it has. */
+#include "part/lower.h"
+
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/num.h"
+#include "rt/workspace.h"
+
+static const uint8_t type_bytes[] = {
+#define RT_TYPE(name, bytes, text) bytes,
+#include "rt/types.def"
+#undef RT_TYPE
+};
+
+uint64_t buffer_stride(const struct buffer *buffer)
+{
+	struct num n = num_round_up(num_from(buffer->elements), 64);
+	return num_times(n, type_bytes[buffer->type]).value;
+}
+
+enum rt_type lower_type(const struct lower *l, const struct value *word)
+{
+	(void)l;
+	return name_is(word->word, "fp64") ? RT_F64 : name_is(word->word, "bf16") ? RT_BF16 : RT_F32;
+}
+
+struct buffer buffer_new(struct lower *l, const char *name, enum item item, enum rt_type type,
+			 enum life life, struct dims dims)
+{
+	struct buffer buffer = {
+		.name = name_of(l->work->names, name),
+		.span = l->span,
+		.item = item,
+		.type = type,
+		.life = life,
+		.param = NO_ID,
+		.layers = 1,
+		.slots = 1,
+		.levels = 1,
+		.segment = NO_ID,
+		.dims = dims,
+		.elements = graph_elements(l->graph, dims, true),
+	};
+	return buffer;
+}
+
+uint32_t buffer_add(struct lower *l, struct buffer buffer)
+{
+	struct num bytes = num_times(num_from(buffer.elements), type_bytes[buffer.type]);
+	if (buffer.elements == UINT64_MAX || bytes.overflow) {
+		if (!l->overflow)
+			diag_add(l->work->diags, E0114, buffer.span,
+				 "the size of `%s` does not fit 64 bits", buffer.name->text);
+		l->overflow = true;
+	}
+	buffer.bytes = bytes.value;
+	vec_push(l->work->keep, &l->buffers, buffer);
+	return l->buffers.n - 1;
+}
+
+static uint32_t words(struct lower *l, const char *name, enum rt_type type, uint64_t n,
+		      enum life life, uint64_t levels)
+{
+	struct buffer b = buffer_new(l, name, ITEM_DATA, type, life, (struct dims){0});
+	b.elements = n;
+	b.levels = levels;
+	return buffer_add(l, b);
+}
+
+/* Positions are laid out only for models that read them. */
+static bool is_read(const struct graph *g, struct tensor_id t)
+{
+	for (uint32_t i = 0; i < g->nnodes; i++)
+		for (uint32_t k = 0; k < g->nodes[i].nin; k++)
+			if (g->nodes[i].in[k].at == t.at)
+				return true;
+	return false;
+}
+
+static void data_buffers(struct lower *l)
+{
+	const struct graph *g = l->graph;
+	uint32_t *given[GIVENS] = {&l->tokens, &l->targets, NULL};
+	l->span = l->plan->span;
+	for (uint32_t i = 0; i < GIVENS; i++) {
+		const struct tensor *t = &g->tensors[g->given[i].at];
+		if (!given[i] && !is_read(g, g->given[i]))
+			continue;
+		struct buffer b =
+			buffer_new(l, t->name->text, ITEM_DATA, RT_I32, LIFE_RUN, t->dims);
+		l->sites[g->given[i].at] = (struct site){buffer_add(l, b), 0};
+		if (given[i])
+			*given[i] = l->sites[g->given[i].at].buffer;
+	}
+	l->control = words(l, "control", RT_F64, RT_CONTROL_WORDS, LIFE_RUN, 1);
+	l->sums = words(l, "loss_sums", RT_F64, 2, LIFE_STEP, l->levels);
+	l->exact = words(l, "norm_words", RT_I64, RT_EXACT_WORDS, LIFE_RUN, 1);
+}
+
+static uint32_t param_buffer(struct lower *l, uint32_t param, const char *name, enum item item,
+			     enum rt_type type, enum life life)
+{
+	const struct param *p = &l->graph->params[param];
+	struct dims dims = dims_join(p->rows, p->columns);
+	struct buffer b = buffer_new(l, name, item, type, life, dims);
+	b.param = param;
+	b.layers = p->layers;
+	b.levels = life == LIFE_STEP ? l->levels : 1;
+	return buffer_add(l, b);
+}
+
+static char *suffixed(struct lower *l, const struct param *p, const char *suffix)
+{
+	return arena_text(l->work->keep, "%s_%s", p->name->text, suffix);
+}
+
+static void weights_and_gradients(struct lower *l, uint32_t i)
+{
+	const struct param *p = &l->graph->params[i];
+	const struct plan_precision *precision = &l->plan->precision;
+	struct param_buffers *out = &l->program->params[i];
+	l->span = p->span;
+	out->weight = param_buffer(l, i, p->name->text, ITEM_WEIGHTS,
+				   lower_type(l, &precision->params), LIFE_RUN);
+	l->sites[p->weight.at] = (struct site){out->weight, 0};
+	for (uint32_t k = 0; k < p->sites; k++) {
+		const char *name = l->graph->tensors[p->gradient[k].at].name->text;
+		out->gradient[k] = param_buffer(l, i, name, ITEM_GRADIENTS,
+						l->program->gradients, LIFE_STEP);
+		l->buffers.at[out->gradient[k]].part = k ? "tied, second accumulator" : NULL;
+		l->sites[p->gradient[k].at] = (struct site){out->gradient[k], 0};
+	}
+}
+
+static void optimizer_state(struct lower *l, uint32_t i)
+{
+	const struct param *p = &l->graph->params[i];
+	struct param_buffers *out = &l->program->params[i];
+	enum rt_type type = l->program->optimizer;
+	l->span = p->span;
+	out->master = NO_ID;
+	if (type != lower_type(l, &l->plan->precision.params)) {
+		out->master = param_buffer(l, i, suffixed(l, p, "master"), ITEM_OPTIMIZER, type,
+					   LIFE_RUN);
+		l->buffers.at[out->master].part = "master copy";
+	}
+	out->moment1 =
+		param_buffer(l, i, suffixed(l, p, "moment1"), ITEM_OPTIMIZER, type, LIFE_RUN);
+	out->moment2 =
+		param_buffer(l, i, suffixed(l, p, "moment2"), ITEM_OPTIMIZER, type, LIFE_RUN);
+	l->buffers.at[out->moment1].part = l->buffers.at[out->moment2].part = "moments";
+}
+
+/* The tensors that blocks hand on: one copy a block boundary; its gradient: two, in turns. */
+static void carried_buffers(struct lower *l)
+{
+	const struct graph *g = l->graph;
+	if (g->carried_in.at == NO_ID)
+		return;
+	const struct tensor *x = &g->tensors[g->carried_out.at];
+	const struct tensor *dx = &g->tensors[g->adjoint_in.at];
+	l->span = x->span;
+	struct buffer b = buffer_new(l, arena_text(l->work->keep, "carried_%s", x->name->text),
+				     ITEM_ACTIVATIONS, x->type, LIFE_SLOT, x->dims);
+	if (!num_add(l->model->layers, 1, &b.layers))
+		l->overflow = true;
+	uint32_t value = buffer_add(l, b);
+	b = buffer_new(l, arena_text(l->work->keep, "carried_%s_grad", x->name->text), ITEM_WORKING,
+		       dx->type, LIFE_TURN, dx->dims);
+	b.layers = 2;
+	uint32_t adjoint = buffer_add(l, b);
+	l->sites[g->carried_in.at] = (struct site){value, 0};
+	l->sites[g->carried_out.at] = (struct site){value, 1};
+	l->sites[l->storage[g->adjoint_in.at]] = (struct site){adjoint, 0};
+	l->sites[l->storage[g->adjoint_out.at]] = (struct site){adjoint, 1};
+}
+
+static void tensor_buffer(struct lower *l, uint32_t t)
+{
+	const struct tensor *tensor = &l->graph->tensors[t];
+	bool adjoint = tensor->role == ROLE_ADJOINT, constant = tensor->role == ROLE_CONSTANT;
+	enum item item = constant ? ITEM_DATA : ITEM_ACTIVATIONS;
+	enum life life = constant ? LIFE_RUN : adjoint ? LIFE_TURN : LIFE_SLOT;
+	if (l->sites[t].buffer != NO_ID || l->storage[t] != t || tensor->role == ROLE_GIVEN)
+		return;
+	if (!constant && !l->outlives[t]) {
+		life = LIFE_SEGMENT;
+		item = ITEM_WORKING;
+	} else if (adjoint) {
+		item = ITEM_WORKING;
+	}
+	l->span = tensor->span;
+	struct buffer b = buffer_new(l, tensor->name->text, item, tensor->type, life, tensor->dims);
+	if (life == LIFE_SLOT && tensor->region == REGION_REPEAT)
+		b.layers = l->model->layers;
+	if (t == l->graph->logits.at)
+		b.part = "logits";
+	b.from = NO_ID;
+	l->sites[t].buffer = buffer_add(l, b);
+}
+
+/* The largest scratch of any matmul; known before the steps are, so that it has its place. */
+static void workspace_buffer(struct lower *l)
+{
+	l->span = l->plan->span;
+	l->workspace = words(l, "workspace", RT_I64, 0, LIFE_RUN, 1);
+	l->buffers.at[l->workspace].item = ITEM_WORKSPACE;
+}
+
+void lower_buffers(struct lower *l)
+{
+	const struct graph *g = l->graph;
+	for (uint32_t i = 0; i < g->ntensors; i++)
+		l->sites[i] = (struct site){NO_ID, 0};
+	for (uint32_t i = 0; i < g->nparams; i++)
+		weights_and_gradients(l, i);
+	for (uint32_t i = 0; i < g->nparams; i++)
+		optimizer_state(l, i);
+	data_buffers(l);
+	workspace_buffer(l);
+	carried_buffers(l);
+	for (uint32_t t = 0; t < g->ntensors; t++)
+		tensor_buffer(l, t);
+	for (uint32_t t = 0; t < g->ntensors; t++)
+		l->sites[t] = l->sites[l->storage[t]];
+}
+
+uint32_t buffer_scratch(struct lower *l, const char *what, struct size size, enum rt_type type)
+{
+	const struct graph_node *node = &l->graph->nodes[l->node];
+	const struct name *of = l->graph->tensors[node->out[node->nout - 1].at].name;
+	char *name = arena_text(l->work->keep, "%s_%s", of->text, what);
+	struct buffer b =
+		buffer_new(l, name, ITEM_WORKING, type, LIFE_SEGMENT, (struct dims){0});
+	b.elements = (uint64_t)size.value;
+	b.from = NO_ID;
+	return buffer_add(l, b);
+}

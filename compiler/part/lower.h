@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to part/: the program while it grows. */
+#ifndef PART_LOWER_H
+#define PART_LOWER_H
+
+#include "part/program.h"
+
+/* Where a tensor of the graph lives. */
+struct site {
+	uint32_t buffer; /* NO_ID: not yet */
+	int8_t layer_plus;
+};
+
+struct lower {
+	const struct plan *plan;
+	const struct graph *graph;
+	const struct model *model;
+	struct work *work;
+	struct program *program;
+	VEC(struct buffer) buffers;
+	VEC(struct segment) segments;
+	VEC(struct step) steps;   /* of the segment that is made now */
+	struct site *sites;       /* by tensor */
+	const bool *outlives;     /* by tensor: read in another segment than the one that makes it */
+	const uint32_t *storage;  /* by tensor: the tensor whose buffer it shares */
+	uint32_t levels;          /* copies of an accumulator */
+	uint32_t node;            /* node that is lowered now */
+	struct span span;
+	uint32_t tokens, targets, control, sums, exact, workspace;
+	bool overflow;
+};
+
+/* ---- buffers (buffers.c) ---- */
+enum rt_type lower_type(const struct lower *l, const struct value *word);
+struct buffer buffer_new(struct lower *l, const char *name, enum item item, enum rt_type type,
+			 enum life life, struct dims dims);
+uint32_t buffer_add(struct lower *l, struct buffer buffer);
+void lower_buffers(struct lower *l);
+/* Temporary of the segment that is made now. */
+uint32_t buffer_scratch(struct lower *l, const char *what, struct size size, enum rt_type type);
+
+/* ---- steps (steps.c) ---- */
+struct size size_of(struct lower *l, struct dims dims, int64_t factor);
+struct size size_logical(struct lower *l, struct dims dims);
+struct size size_number(int64_t value);
+/* Appends a kernel step of the node that is lowered now; valid until the next call. */
+struct step *step_new(struct lower *l, enum rt_row row, enum rt_type type, struct size rows);
+void step_read(struct lower *l, struct step *step, struct tensor_id t);
+void step_write(struct lower *l, struct step *step, struct tensor_id t);
+void step_absent(struct step *step);
+void step_use(struct lower *l, struct step *step, uint32_t buffer, bool write);
+void step_size(struct step *step, struct size size);
+void step_scalar(struct step *step, double scalar);
+/* Ends the segment: steps made since the last one. Its number, or NO_ID if there are none. */
+uint32_t segment_end(struct lower *l, const char *name, struct span span, enum phase phase,
+		     enum region region, bool by_layer);
+
+/* ---- operators, update, schedule ---- */
+void lower_node(struct lower *l, uint32_t node);
+/* element-wise operators with broadcasting (broadcast.c) */
+void lower_add(struct lower *l, const struct graph_node *node);
+void lower_sub(struct lower *l, const struct graph_node *node);
+void lower_mul(struct lower *l, const struct graph_node *node);
+void lower_reduce(struct lower *l, const struct graph_node *node);
+void lower_update(struct lower *l, struct role *role);
+void lower_begin(struct lower *l, struct role *role);
+void lower_merge(struct lower *l, struct role *role);
+
+struct dims dims_head(struct dims dims, uint32_t n);   /* the first n */
+struct dims dims_tail(struct dims dims, uint32_t n);   /* the last n */
+struct dims dims_join(struct dims a, struct dims b);
+
+/* One segment, once. */
+struct body body_once(struct lower *l, uint32_t segment);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Graph to program: who does what, in what order, who talks. */
+#include "part/lower.h"
+
+#include "base/bug.h"
+#include "rt/schedule.h"
+
+static const char *const strategy_names[] = {"data",     "zero",    "tensor", "sequence",
+					     "pipeline", "context", "expert"};
+
+/* Strategies that this version cannot turn into a program. Over an axis of one rank each is the
+ * identity. */
+static bool refuse(const struct plan *plan, struct work *work)
+{
+	bool refused = false;
+	for (uint32_t i = 0; i < plan->nstrategies; i++) {
+		const struct strategy *s = &plan->strategies[i];
+		if (s->kind == STRATEGY_DATA || plan_ranks(plan, s) <= 1)
+			continue;
+		refused = true;
+		if (!work->check_only)
+			diag_add(work->diags, E0901, s->span,
+				 "`%s` over more than one rank cannot be emitted yet",
+				 strategy_names[s->kind]);
+	}
+	for (uint32_t i = 0; i < plan->nrecompute; i++) {
+		if (plan->recompute[i].kind == RECOMPUTE_NONE)
+			continue;
+		refused = true;
+		if (!work->check_only)
+			diag_add(work->diags, E0901, plan->recompute[i].span,
+				 "recompute cannot be emitted yet");
+	}
+	return refused;
+}
+
+/* Which segment a node belongs to, as a number. */
+static uint32_t home_of(const struct graph_node *node)
+{
+	return node->op == OP_rope_table ? 2 * REGIONS : node->backward * REGIONS + node->region;
+}
+
+/* A sum that is added to in place has the storage of its first term. */
+static uint32_t *storage_of(const struct graph *graph, struct arena *arena)
+{
+	uint32_t *storage = ARENA_ARRAY(arena, uint32_t, graph->ntensors + 1);
+	for (uint32_t t = 0; t < graph->ntensors; t++)
+		storage[t] = t;
+	for (uint32_t i = 0; i < graph->nnodes; i++) {
+		const struct graph_node *node = &graph->nodes[i];
+		if (node->adds)
+			storage[node->out[0].at] = storage[node->in[node->nin - 1].at];
+	}
+	return storage;
+}
+
+static bool *outlives_of(const struct graph *graph, const uint32_t *storage, struct arena *arena)
+{
+	bool *outlives = ARENA_ARRAY(arena, bool, graph->ntensors + 1);
+	uint32_t *made = ARENA_ARRAY(arena, uint32_t, graph->ntensors + 1);
+	for (uint32_t i = 0; i < graph->nnodes; i++) {
+		const struct graph_node *node = &graph->nodes[i];
+		for (uint32_t k = 0; k < node->nin; k++) {
+			uint32_t t = node->in[k].at;
+			if (t != NO_ID && made[t] && made[t] != home_of(node) + 1)
+				outlives[storage[t]] = true;
+		}
+		for (uint32_t k = 0; k < node->nout; k++)
+			if (node->out[k].at != NO_ID)
+				made[node->out[k].at] = home_of(node) + 1;
+	}
+	return outlives;
+}
+
+static void load_batch(struct lower *l)
+{
+	struct dims dims = l->graph->tensors[l->graph->given[GIVEN_TOKENS].at].dims;
+	l->node = NO_ID;
+	l->span = l->plan->train.data.span;
+	struct step *step = step_new(l, RT_ROW_load_batch, RT_I32, size_number(1));
+	step_use(l, step, l->tokens, true);
+	step_use(l, step, l->targets, true);
+	step_use(l, step, l->control, true);
+	step_size(step, size_of(l, dims_head(dims, 1), 1));
+	step_size(step, size_of(l, dims_tail(dims, 1), 1));
+}
+
+/* Steps of one region in one direction; NO_ID if it has none. */
+static uint32_t region_segment(struct lower *l, bool backward, enum region region)
+{
+	static const char *const names[2][REGIONS] = {
+		{"embed_forward", "layer_forward", "head_forward"},
+		{"embed_backward", "layer_backward", "head_backward"}};
+	const struct graph *g = l->graph;
+	uint32_t first = g->first[backward][region], count = g->count[backward][region];
+	if (!backward && region == REGION_BEFORE)
+		load_batch(l);
+	for (uint32_t i = first; i < first + count; i++)
+		if (g->nodes[i].op != OP_rope_table)
+			lower_node(l, i);
+	struct span span = count ? g->nodes[first].span : l->plan->span;
+	return segment_end(l, names[backward][region], span,
+			   backward ? PHASE_BACKWARD : PHASE_FORWARD, region,
+			   region == REGION_REPEAT);
+}
+
+/* Embedding, layers up, head; or head, layers down, embedding. Outside the layers `layer` is that of
+ * the neighbouring block, so that carried tensors are found by the same arithmetic. */
+static struct body direction(struct lower *l, bool backward)
+{
+	uint64_t last = l->model->layers - 1;
+	struct sweep *sweeps = ARENA_ARRAY(l->work->keep, struct sweep, REGIONS);
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < REGIONS; i++) {
+		enum region region = backward ? REGIONS - 1 - i : i;
+		uint32_t segment = region_segment(l, backward, region);
+		if (segment == NO_ID)
+			continue;
+		struct call *call = ARENA_NEW(l->work->keep, struct call);
+		call->segment = segment;
+		struct sweep sweep = {.step = backward ? -1 : 1, .calls = call, .ncalls = 1};
+		if (region == REGION_REPEAT)
+			sweep.count = l->model->layers;
+		if (region == REGION_AFTER || (region == REGION_REPEAT && backward))
+			sweep.first = last;
+		sweeps[n++] = sweep;
+	}
+	return (struct body){sweeps, n};
+}
+
+static void number_positions(struct lower *l)
+{
+	uint32_t position = l->sites[l->graph->given[GIVEN_POSITION].at].buffer;
+	struct dims tokens = {1, {l->model->tokens}};
+	if (position == NO_ID)
+		return;
+	l->node = NO_ID;
+	l->span = l->model->span;
+	struct step *step =
+		step_new(l, RT_ROW_position, l->program->compute, size_of(l, tokens, 1));
+	step_use(l, step, position, true);
+	step_size(step, size_number(0));
+}
+
+static void lower_start(struct lower *l, struct role *role)
+{
+	number_positions(l);
+	for (uint32_t i = 0; i < l->graph->nnodes; i++)
+		if (l->graph->nodes[i].op == OP_rope_table)
+			lower_node(l, i);
+	role->start = body_once(
+		l, segment_end(l, "start", l->model->span, PHASE_INIT, REGION_BEFORE, false));
+}
+
+static void schedule(struct lower *l, struct role *role)
+{
+	struct rt_schedule_run *run = ARENA_NEW(l->work->keep, struct rt_schedule_run);
+	*run = (struct rt_schedule_run){(uint32_t)l->plan->micro_batches, {false, true}, 2};
+	role->schedule = (struct rt_schedule){(uint32_t)l->plan->micro_batches, 1, 1, run, 1};
+}
+
+static void groups(struct lower *l)
+{
+	const struct plan *plan = l->plan;
+	const struct strategy *data = plan_strategy(plan, STRATEGY_DATA);
+	struct program *p = l->program;
+	if (!data)
+		return;
+	p->groups = ARENA_NEW(l->work->keep, struct group);
+	p->ngroups = 1;
+	char *name = arena_text(l->work->keep, "%s", "");
+	for (uint32_t i = 0; i < data->naxes; i++) {
+		const struct axis *axis = &plan->axes[data->axes[i]];
+		name = arena_text(l->work->keep, "%s%s%s", name, i ? "_" : "", axis->name->text);
+		p->groups->axes |= 1u << data->axes[i];
+	}
+	p->groups->name = name_of(l->work->names, name);
+	p->groups->ranks = (uint64_t)plan_ranks(plan, data);
+}
+
+static uint32_t log2_of(int64_t n)
+{
+	uint32_t log = 0;
+	while (n > 1) {
+		n /= 2;
+		log++;
+	}
+	return log;
+}
+
+static void types(struct lower *l)
+{
+	const struct plan_precision *p = &l->plan->precision;
+	l->program->compute = lower_type(l, &p->compute);
+	l->program->gradients = lower_type(l, &p->gradients);
+	l->program->optimizer = lower_type(l, &p->optimizer);
+	l->program->statistics = l->program->compute == RT_F64 ? RT_F64 : RT_F32;
+}
+
+static void spreads(struct lower *l)
+{
+	for (uint32_t t = 0; t < l->graph->ntensors; t++)
+		if (l->sites[t].buffer != NO_ID)
+			l->buffers.at[l->sites[t].buffer].spread =
+				spread_of(l->graph, (struct tensor_id){t});
+}
+
+static void finish(struct lower *l, struct role *role)
+{
+	struct program *p = l->program;
+	spreads(l);
+	role->tokens = l->tokens;
+	role->targets = l->targets;
+	role->control = l->control;
+	role->sums = l->sums;
+	role->logits = l->sites[l->graph->logits.at].buffer;
+	p->roles = role;
+	p->nroles = 1;
+	p->buffers = l->buffers.at;
+	p->nbuffers = l->buffers.n;
+	p->segments = l->segments.at;
+	p->nsegments = l->segments.n;
+}
+
+bool part_build(const struct graph *graph, struct program *out, struct work *work)
+{
+	struct lower l = {.plan = graph->plan, .graph = graph, .model = graph->model,
+			  .work = work, .program = out};
+	struct role *role = ARENA_NEW(work->keep, struct role);
+	uint32_t *storage = storage_of(graph, work->scratch);
+	int64_t lanes = graph->plan->train.lanes.i / graph->plan->data_ranks;
+	*out = (struct program){.graph = graph, .plan = graph->plan};
+	if (refuse(graph->plan, work))
+		return false;
+	out->params = ARENA_ARRAY(work->keep, struct param_buffers, graph->nparams + 1);
+	l.storage = storage;
+	l.outlives = outlives_of(graph, storage, work->scratch);
+	l.sites = ARENA_ARRAY(work->scratch, struct site, graph->ntensors + 1);
+	l.levels = log2_of(lanes) + 1;
+	role->name = name_of(work->names, "all");
+	role->lanes = (uint32_t)lanes;
+	types(&l);
+	groups(&l);
+	lower_buffers(&l);
+	lower_start(&l, role);
+	lower_begin(&l, role);
+	role->forward = direction(&l, false);
+	role->backward = direction(&l, true);
+	lower_merge(&l, role);
+	lower_update(&l, role);
+	schedule(&l, role);
+	finish(&l, role);
+	return !l.overflow;
+}

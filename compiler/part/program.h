@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every rank does, as data: no offsets, no rates, no text. Roles, not ranks; segments, not
+ * unrolled layers. Emission, packing, verification and the memory table are functions of it. */
+#ifndef PART_PROGRAM_H
+#define PART_PROGRAM_H
+
+#include "graph/graph.h"
+#include "part/spread.h"
+#include "rt/schedule.h"
+
+enum item {
+#define ITEM(id, name, doc) ITEM_##id,
+#include "part/items.def"
+#undef ITEM
+	ITEMS
+};
+
+enum phase { PHASE_INIT, PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE, PHASES };
+
+enum life {
+	LIFE_RUN,     /* always */
+	LIFE_STEP,    /* first turn .. update: gradients */
+	LIFE_SLOT,    /* forward .. backward of one micro-batch: saved activations */
+	LIFE_TURN,    /* between segments of a turn: carried adjoint */
+	LIFE_SEGMENT, /* steps from..to of one segment; buffers of different segments share bytes */
+};
+
+struct buffer {
+	const struct name *name; /* an identifier in emitted text: "attention_q", unique */
+	struct span span;
+	enum item item;
+	const char *part;        /* sub-line of the item in the table ("logits"), or NULL */
+	enum rt_type type;
+	enum life life;
+	uint32_t param;          /* graph parameter or NO_ID */
+	uint64_t layers, slots, levels; /* copies */
+	uint32_t segment, from, to;     /* LIFE_SEGMENT: steps from..to of that segment, inclusive */
+	struct spread spread;
+	struct dims dims;        /* local shape; n == 0 for blocks of words */
+	uint64_t elements;       /* of one copy on one rank, padding included */
+	uint64_t bytes;          /* elements * size of type, before alignment */
+};
+
+struct use {
+	uint32_t buffer;         /* NO_ID: absent operand */
+	int8_t layer_plus;       /* copy of layer + layer_plus */
+	int8_t level_plus;       /* copy of level + level_plus */
+	bool by_layer, by_slot, by_level, write;
+};
+
+/* Product of local dims and a factor: printed by name, counted by value. */
+struct size {
+	struct dims dims;
+	bool logical;            /* padding not counted */
+	int64_t factor;
+	int64_t value;
+};
+
+enum step_kind { STEP_KERNEL, STEP_COLLECTIVE };
+enum collective { COLLECTIVE_ALL_REDUCE, COLLECTIVE_REDUCE_SCATTER, COLLECTIVE_ALL_GATHER };
+
+enum { STEP_TRANS_A = 1, STEP_TRANS_B = 2, STEP_ADDS = 4, STEP_CAUSAL = 8,
+       STEP_WHOLE = 16 /* rows: all copies of a layer of uses[0], padding between them included */ };
+
+struct step {
+	enum step_kind kind;
+	struct span span;
+	enum rt_row row;         /* STEP_KERNEL */
+	enum collective collective;
+	uint32_t group;          /* STEP_COLLECTIVE: index into groups */
+	enum rt_type type;       /* of the kernel object, or of the sum */
+	uint32_t node;           /* graph node it computes, or NO_ID */
+	uint32_t flags;
+	struct use uses[RT_MAX_IN + RT_MAX_OUT]; /* in the order of the row's arguments: ins, outs */
+	uint32_t nuses;
+	struct size rows;        /* LOOP rows, elements of a collective, bytes / size for clear */
+	struct size sizes[RT_MAX_SIZE];
+	uint32_t nsizes;
+	double scalars[RT_MAX_SCALAR];
+	uint32_t nscalars;
+	bool stream_by_layer;    /* dropout: sizes[0] is first stream, the layer is added */
+	uint64_t flops;          /* of this rank, UINT64_MAX on overflow */
+};
+
+struct segment {
+	const struct name *name; /* "layer_forward" */
+	struct span span;
+	enum phase phase;
+	enum region region;
+	bool by_layer;           /* called once a layer */
+	const struct step *steps;
+	uint32_t nsteps;
+};
+
+struct call { uint32_t segment; };
+/* count == 0: the calls once, no layer; else for layer first, first + step, ... (count of them). */
+struct sweep {
+	uint64_t first, count;
+	int8_t step;
+	const struct call *calls;
+	uint32_t ncalls;
+};
+struct body {
+	const struct sweep *sweeps;
+	uint32_t nsweeps;
+};
+
+struct role {
+	const struct name *name;
+	uint32_t stage;
+	struct rt_schedule schedule;
+	uint32_t lanes;          /* of a rank */
+	struct body start, begin, forward, backward, merge, update;
+	uint32_t tokens, targets, control, sums, logits; /* buffers the runtime knows */
+};
+
+/* The order of a matmul's uses: workspace last; bias NO_ID if absent. */
+enum { MATMUL_A, MATMUL_B, MATMUL_BIAS, MATMUL_C, MATMUL_WORKSPACE, MATMUL_USES };
+
+struct group {
+	const struct name *name; /* "dp" */
+	uint32_t axes;           /* bit i: axis i of the mesh varies */
+	uint64_t ranks;          /* members of one such group */
+};
+
+/* Buffers of one parameter. moment and master: NO_ID if absent; gradient: one a use. */
+struct param_buffers {
+	uint32_t weight, gradient[SITES_MAX], master, moment1, moment2;
+};
+
+struct program {
+	const struct graph *graph;
+	const struct plan *plan;
+	struct role *roles;
+	uint32_t nroles;
+	struct buffer *buffers;
+	uint32_t nbuffers;
+	struct segment *segments;
+	uint32_t nsegments;
+	struct group *groups;
+	uint32_t ngroups, data_group;
+	struct param_buffers *params; /* graph->nparams of them */
+	enum rt_type compute, gradients, optimizer, statistics;
+};
+
+/* Graph to program. Assumes: all rules passed. False: a split that this version cannot emit (E0901 at
+ * its place, unless work->check_only) or a size over 64 bits (E0114). */
+bool part_build(const struct graph *graph, struct program *out, struct work *work);
+
+/* BUG() unless: every use names a buffer, reads follow writes, schedules pair forwards with
+ * backwards, collectives agree in order, sizes fit their buffers. */
+void program_verify(const struct program *program);
+
+/* --dump=program */
+void program_print(const struct program *program, const struct work *work, struct text *out);
+
+/* Bytes of one copy, rounded up to the 64 elements that every tensor starts at. */
+uint64_t buffer_stride(const struct buffer *buffer);
+
+#endif

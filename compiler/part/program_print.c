@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "part/program.h"
+
+#include "base/num.h"
+
+static const char *const row_names[] = {
+#define LIB(name) #name,
+#define LOOP(name, block, ins, outs, sizes, scalars) #name,
+#include "rt/kernels.def"
+#undef LIB
+#undef LOOP
+};
+
+static const char *const type_names[] = {
+#define RT_TYPE(name, bytes, text) text,
+#include "rt/types.def"
+#undef RT_TYPE
+};
+
+static void print_size(const struct program *p, const struct size *size, struct text *out)
+{
+	const struct model *model = p->graph->model;
+	if (size->dims.n == 0)
+		text_add(out, "%lld", (long long)size->value);
+	for (uint32_t i = 0; i < size->dims.n; i++)
+		text_add(out, "%s%s", i ? "*" : "", model->dims[size->dims.at[i]].name->text);
+}
+
+static void print_use(const struct program *p, const struct use *use, struct text *out)
+{
+	if (use->buffer == NO_ID) {
+		text_add(out, "-");
+		return;
+	}
+	text_add(out, "%s%s", use->write ? ">" : "", p->buffers[use->buffer].name->text);
+	if (use->by_layer)
+		text_add(out, use->layer_plus ? "[layer + %d]" : "[layer]", use->layer_plus);
+	if (use->by_level)
+		text_add(out, use->level_plus ? "{level + %d}" : "{level}", use->level_plus);
+}
+
+static void print_step(const struct program *p, const struct step *step, const struct work *work,
+		       struct text *out)
+{
+	if (step->kind == STEP_COLLECTIVE)
+		text_add(out, "  all_reduce over %s", p->groups[step->group].name->text);
+	else
+		text_add(out, "  %s %s", row_names[step->row], type_names[step->type]);
+	text_add(out, " (");
+	for (uint32_t i = 0; i < step->nuses; i++) {
+		text_add(out, "%s", i ? ", " : "");
+		print_use(p, &step->uses[i], out);
+	}
+	text_add(out, ") rows ");
+	print_size(p, &step->rows, out);
+	for (uint32_t i = 0; i < step->nsizes; i++) {
+		text_add(out, "%s", i ? ", " : " sizes ");
+		print_size(p, &step->sizes[i], out);
+	}
+	for (uint32_t i = 0; i < step->nscalars; i++)
+		text_add(out, "%s%s", i ? ", " : " scalars ",
+			 num_double(work->scratch, step->scalars[i]));
+	text_add(out, "  %s\n", sources_where(work->sources, work->scratch, step->span));
+}
+
+static void print_body(const struct program *p, const char *name, const struct body *body,
+		       struct text *out)
+{
+	text_add(out, "  %s:", name);
+	for (uint32_t i = 0; i < body->nsweeps; i++) {
+		const struct sweep *sweep = &body->sweeps[i];
+		for (uint32_t k = 0; k < sweep->ncalls; k++)
+			text_add(out, " %s", p->segments[sweep->calls[k].segment].name->text);
+		if (sweep->count)
+			text_add(out, "[%llu from %llu by %d]", (unsigned long long)sweep->count,
+				 (unsigned long long)sweep->first, sweep->step);
+	}
+	text_add(out, "\n");
+}
+
+static void print_role(const struct program *p, const struct role *role, struct text *out)
+{
+	text_add(out, "role %s: %u micro-batches, %u lanes, %u slots\n", role->name->text,
+		 role->schedule.micro_batches, role->lanes, role->schedule.slots);
+	print_body(p, "start", &role->start, out);
+	print_body(p, "begin", &role->begin, out);
+	print_body(p, "forward", &role->forward, out);
+	print_body(p, "backward", &role->backward, out);
+	print_body(p, "merge", &role->merge, out);
+	print_body(p, "update", &role->update, out);
+}
+
+void program_print(const struct program *program, const struct work *work, struct text *out)
+{
+	for (uint32_t i = 0; i < program->ngroups; i++)
+		text_add(out, "group %s of %llu\n", program->groups[i].name->text,
+			 (unsigned long long)program->groups[i].ranks);
+	for (uint32_t i = 0; i < program->nroles; i++)
+		print_role(program, &program->roles[i], out);
+	for (uint32_t i = 0; i < program->nsegments; i++) {
+		const struct segment *segment = &program->segments[i];
+		text_add(out, "segment %s\n", segment->name->text);
+		for (uint32_t k = 0; k < segment->nsteps; k++)
+			print_step(program, &segment->steps[k], work, out);
+	}
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "part/program.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/bug.h"
+
+static const char *buffer_name(const struct program *p, uint32_t buffer)
+{
+	return p->buffers[buffer].name->text;
+}
+
+static void verify_use(const struct program *p, uint32_t segment, uint32_t at,
+		       const struct use *use, bool *written)
+{
+	if (use->buffer == NO_ID)
+		return;
+	const char *where = p->segments[segment].name->text;
+	BUG_IF(use->buffer >= p->nbuffers, "%s step %u uses buffer %u of %u", where, at,
+	       use->buffer, p->nbuffers);
+	const struct buffer *b = &p->buffers[use->buffer];
+	BUG_IF(use->by_slot && b->slots < 2, "%s: `%s` has one slot", where, b->name->text);
+	BUG_IF(use->by_level && b->levels < 2, "%s: `%s` has one level", where, b->name->text);
+	if (b->life != LIFE_SEGMENT)
+		return;
+	BUG_IF(b->segment != segment, "%s: `%s` belongs to another segment", where, b->name->text);
+	BUG_IF(at < b->from || at > b->to, "%s step %u: `%s` is not live", where, at,
+	       b->name->text);
+	BUG_IF(!use->write && !written[use->buffer], "%s step %u reads `%s` before it is written",
+	       where, at, b->name->text);
+	written[use->buffer] = true;
+}
+
+static void verify_step(const struct program *p, uint32_t segment, uint32_t at, bool *written)
+{
+	const struct step *step = &p->segments[segment].steps[at];
+	BUG_IF(step->nuses > RT_MAX_IN + RT_MAX_OUT, "step %u has %u operands", at, step->nuses);
+	BUG_IF(step->kind == STEP_COLLECTIVE && step->group >= p->ngroups,
+	       "step %u talks to group %u of %u", at, step->group, p->ngroups);
+	for (uint32_t i = 0; i < step->nuses; i++)
+		if (!step->uses[i].write)
+			verify_use(p, segment, at, &step->uses[i], written);
+	for (uint32_t i = 0; i < step->nuses; i++)
+		if (step->uses[i].write)
+			verify_use(p, segment, at, &step->uses[i], written);
+}
+
+static void verify_body(const struct program *p, const struct body *body)
+{
+	for (uint32_t i = 0; i < body->nsweeps; i++) {
+		const struct sweep *sweep = &body->sweeps[i];
+		for (uint32_t k = 0; k < sweep->ncalls; k++) {
+			uint32_t segment = sweep->calls[k].segment;
+			BUG_IF(segment >= p->nsegments, "a call of segment %u", segment);
+			BUG_IF(p->segments[segment].by_layer != (sweep->count > 0),
+			       "%s is swept wrongly", p->segments[segment].name->text);
+		}
+	}
+}
+
+/* Every micro-batch goes forward once, then backward once, and backward in ascending order; a slot is
+ * free when it is taken. */
+static void verify_schedule(const struct role *role, struct arena *arena)
+{
+	const struct rt_schedule *s = &role->schedule;
+	uint8_t *state = ARENA_ARRAY(arena, uint8_t, s->micro_batches + 1u);
+	bool *taken = ARENA_ARRAY(arena, bool, s->slots + 1u);
+	uint32_t next = 0, turns = 0;
+	for (uint32_t r = 0; r < s->nruns; r++)
+		turns += s->runs[r].count * s->runs[r].turns;
+	BUG_IF(turns != 2 * s->micro_batches, "%u turns for %u micro-batches", turns,
+	       s->micro_batches);
+	for (uint32_t i = 0; i < turns; i++) {
+		struct rt_turn turn = rt_schedule_turn(s, i);
+		BUG_IF(turn.micro_batch >= s->micro_batches, "turn %u of micro-batch %u", i,
+		       turn.micro_batch);
+		BUG_IF(state[turn.micro_batch]++ != turn.backward, "turn %u comes out of order", i);
+		BUG_IF(taken[turn.slot] != turn.backward, "turn %u: slot %u is not free", i,
+		       turn.slot);
+		taken[turn.slot] = !turn.backward;
+		BUG_IF(turn.backward && turn.micro_batch != next++,
+		       "micro-batches are not added in ascending order");
+	}
+}
+
+static void verify_names(const struct program *p)
+{
+	for (uint32_t i = 0; i < p->nbuffers; i++)
+		for (uint32_t k = 0; k < i; k++)
+			BUG_IF(p->buffers[i].name == p->buffers[k].name, "two buffers `%s`",
+			       buffer_name(p, i));
+}
+
+static void verify_role(const struct program *p, const struct role *role, struct arena *arena)
+{
+	const struct body *bodies[] = {&role->start,	&role->begin, &role->forward,
+				       &role->backward, &role->merge, &role->update};
+	for (uint32_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
+		verify_body(p, bodies[i]);
+	BUG_IF(role->lanes == 0 || role->schedule.micro_batches % role->lanes,
+	       "%u micro-batches in %u lanes", role->schedule.micro_batches, role->lanes);
+	verify_schedule(role, arena);
+}
+
+void program_verify(const struct program *program)
+{
+	struct arena *arena = arena_new();
+	bool *written = ARENA_ARRAY(arena, bool, program->nbuffers + 1);
+	verify_names(program);
+	for (uint32_t i = 0; i < program->nsegments; i++)
+		for (uint32_t k = 0; k < program->segments[i].nsteps; k++)
+			verify_step(program, i, k, written);
+	for (uint32_t i = 0; i < program->nroles; i++)
+		verify_role(program, &program->roles[i], arena);
+	arena_delete(arena);
+}
