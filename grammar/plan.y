@@ -68,16 +68,16 @@ top:
 	| top sep
 	| top head sep { $$ = list_add($1, node_document(parser, $2)); }
 	| top statement sep { $$ = list_add($1, node_document(parser, $2)); }
-	| top error sep { yyerrok; }
-	| top error braces sep { yyerrok; }
+	| top error sep { $$ = list_add($1, NEW(NODE_ERROR, @2)); yyerrok; }
+	| top error braces sep { $$ = list_add($1, NEW(NODE_ERROR, @2)); yyerrok; }
 	;
 
 lines:
 	%empty { $$ = (struct list){0}; }
 	| lines sep
 	| lines statement sep { $$ = list_add($1, node_document(parser, $2)); }
-	| lines error sep { yyerrok; }
-	| lines error braces sep { yyerrok; }
+	| lines error sep { $$ = list_add($1, NEW(NODE_ERROR, @2)); yyerrok; }
+	| lines error braces sep { $$ = list_add($1, NEW(NODE_ERROR, @2)); yyerrok; }
 	;
 
 sep:
@@ -95,8 +95,14 @@ body_of:
 		$$ = NEW(NODE_BODY, @$);
 		node_adopt($$, list_add($1, node_document(parser, $2)));
 	}
-	| lines error { $$ = NEW(NODE_BODY, @$); node_adopt($$, $1); }
-	| lines error braces { $$ = NEW(NODE_BODY, @$); node_adopt($$, $1); }
+	| lines error {
+		$$ = NEW(NODE_BODY, @$);
+		node_adopt($$, list_add($1, NEW(NODE_ERROR, @2)));
+	}
+	| lines error braces {
+		$$ = NEW(NODE_BODY, @$);
+		node_adopt($$, list_add($1, NEW(NODE_ERROR, @2)));
+	}
 	;
 
 head:

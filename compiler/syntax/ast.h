@@ -19,9 +19,12 @@ enum node_kind {
 	NODE_EDITION,  /* child: NODE_NUMBER */
 	NODE_IMPORT,   /* name; child: NODE_STRING */
 	/* statements */
-	NODE_SETTING,  /* children: PATH, expression, then at most one of PLACE, IF, BODY; flag OVERRIDE */
-	NODE_BLOCK,    /* children: PATH, [NAME], [BASE | STRING], [BODY]; `path name : path { }` */
-	NODE_PARAM,    /* name; children: NAME (type), [RANGE | LIST], [expression last, flag VALUE]; doc */
+	NODE_SETTING,  /* children: PATH, expression, at most one of PLACE, IF, BODY;
+			* flag OVERRIDE */
+	NODE_BLOCK,    /* children: PATH, [NAME], [BASE | STRING], [BODY];
+			* `path name : path { }` */
+	NODE_PARAM,    /* name; children: NAME (type), [RANGE | LIST], [expression last,
+			* flag VALUE]; doc */
 	NODE_LET,      /* name; child: expression */
 	NODE_REQUIRE,  /* children: expression, [STRING] */
 	NODE_STRATEGY, /* children: PATH, [NUMBER], AXES, [DIMS], [BODY]; `zero 3 over dp { }` */
@@ -33,7 +36,7 @@ enum node_kind {
 	/* parts of statements */
 	NODE_BODY,     /* statements */
 	NODE_BASE,     /* child: PATH; after `:` of a block */
-	NODE_PLACE,    /* op = enum place_word; children: NAME, and for `on` one or two expressions */
+	NODE_PLACE,    /* op = enum place_word; children: NAME, for `on` one or two expressions */
 	NODE_IF,       /* children: condition, [else-expression] */
 	NODE_AXES,     /* NAMEs joined by `*` */
 	NODE_DIMS,     /* NAMEs */
@@ -54,7 +57,8 @@ enum node_kind {
 	NODE_BINARY,   /* op = enum binary; children: left, right */
 	NODE_AS,       /* children: call, STRING; `linear(..) as "wte"` */
 	NODE_TIED,     /* children: call, STRING */
-	NODE_ERROR,    /* stands where a faulty text was; raises nothing further */
+	NODE_ERROR,    /* stands where a faulty text was, as a value or as a statement; raises
+			* nothing further */
 	NODE_KINDS
 };
 

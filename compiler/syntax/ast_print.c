@@ -83,7 +83,7 @@ static void print_string(const struct node *node, struct text *out)
 }
 
 static const char *const binary_text[] = {
-	[BINARY_ADD] = " + ",  [BINARY_SUB] = " - ",  [BINARY_MUL] = " * ", [BINARY_DIV] = " / ",
+	[BINARY_ADD] = " + ", [BINARY_SUB] = " - ", [BINARY_MUL] = " * ", [BINARY_DIV] = " / ",
 	[BINARY_EQ] = " == ", [BINARY_NE] = " != ", [BINARY_LE] = " <= ", [BINARY_GE] = " >= ",
 	[BINARY_LT] = " < ",  [BINARY_GT] = " > "};
 

@@ -12,6 +12,13 @@ struct open {
 	int kind; /* { ( [ */
 	uint32_t lo;
 	uint32_t indent; /* of the line it stands on */
+	bool accused;	 /* a wrong closer was reported already */
+};
+
+/* A line with a deeper line after it although it opens nothing. */
+struct suspect {
+	struct span end; /* of its last token */
+	uint32_t indent;
 };
 
 struct reading {
@@ -26,7 +33,9 @@ struct reading {
 	uint32_t depth;
 	uint32_t indent;     /* of the current line */
 	uint32_t line_start; /* offset */
+	struct suspect suspect;
 	bool strict;
+	bool muted; /* the grammar is not to speak about this line */
 	bool torn;  /* a string ran to the end of the line: what it swallowed is not reported */
 	bool first; /* nothing but comments on this line yet */
 	bool documented;
@@ -48,10 +57,18 @@ static uint32_t last_end(const struct reading *r)
 	return r->out.list.n ? r->out.list.at[r->out.list.n - 1].hi : 0;
 }
 
+static void fault_with(struct reading *r, enum fault_kind kind, uint32_t lo, uint32_t hi,
+		       struct span other)
+{
+	struct fault one = {kind, parser_span(r->source, lo, hi), other};
+	vec_push(r->work->scratch, &r->faults, one);
+	r->muted |= kind == FAULT_LINE_START || kind == FAULT_DEEP || kind == FAULT_STRAY ||
+		    kind == FAULT_STRING || (kind == FAULT_EXTRA && r->text[lo] != '}');
+}
+
 static void fault(struct reading *r, enum fault_kind kind, uint32_t lo, uint32_t hi)
 {
-	struct fault one = {.kind = kind, .at = parser_span(r->source, lo, hi)};
-	vec_push(r->work->scratch, &r->faults, one);
+	fault_with(r, kind, lo, hi, (struct span){0, 0});
 }
 
 static const struct open *top(const struct reading *r)
@@ -74,11 +91,11 @@ static int closer_of(int kind)
 static void close_missing(struct reading *r, const struct raw *other)
 {
 	const struct open *open = top(r);
-	if (!r->torn) {
-		fault(r, FAULT_UNCLOSED, open->lo, open->lo + 1);
-		if (other)
-			r->faults.at[r->faults.n - 1].other =
-				parser_span(r->source, other->lo, other->hi);
+	struct span at = {0, 0};
+	if (other)
+		at = parser_span(r->source, other->lo, other->hi);
+	if (!r->torn && !open->accused) {
+		fault_with(r, FAULT_UNCLOSED, open->lo, open->lo + 1, at);
 		r->braces += open->kind == '{';
 	}
 	emit(r, closer_of(open->kind), last_end(r), last_end(r));
@@ -123,7 +140,10 @@ static bool belongs_above(int kind)
 	case '{':
 	case '=':
 	case TOK_ARROW:
-#define WORD(token, text, starts) case TOK_##token: return !(starts);
+		return true;
+#define WORD(token, text, starts)                                                                  \
+	case TOK_##token:                                                                          \
+		return !(starts);
 #include "syntax/words.def"
 #undef WORD
 	default:
@@ -148,12 +168,29 @@ static void take_doc(struct reading *r, uint32_t at)
 	r->documented = false;
 }
 
+static void suspect(struct reading *r, uint32_t indent)
+{
+	uint32_t n = r->out.list.n;
+	if (n < 2 || last_kind(r) != TOK_NL || indent <= r->indent)
+		return;
+	struct token last = r->out.list.at[n - 2];
+	r->suspect = (struct suspect){parser_span(r->source, last.lo, last.hi), r->indent};
+}
+
+/* True if a word at the start of a line is used as if it were a name. */
+static bool used_as_name(const struct raw *raw)
+{
+	return raw->kind > 255 && (raw[1].kind == '=' || raw[1].kind == ':' || raw[1].kind == '.');
+}
+
 /* The first token of a line: it may show that brackets of earlier lines were forgotten. */
 static void start_line(struct reading *r, const struct raw *raw)
 {
-	r->first = false;
-	r->indent = indent_of(r, raw->lo);
+	uint32_t indent = indent_of(r, raw->lo);
 	bool closes = raw->kind == ')' || raw->kind == ']';
+	suspect(r, indent);
+	r->first = false;
+	r->indent = indent;
 	if (in_round(r) && !closes && r->indent <= top(r)->indent) {
 		while (in_round(r) && r->indent <= top(r)->indent)
 			close_missing(r, NULL);
@@ -166,7 +203,7 @@ static void start_line(struct reading *r, const struct raw *raw)
 		end_line(r);
 	}
 	r->torn = false;
-	if (last_kind(r) == TOK_NL && belongs_above(raw->kind)) {
+	if (last_kind(r) == TOK_NL && belongs_above(raw->kind) && !used_as_name(raw)) {
 		fault(r, FAULT_LINE_START, raw->lo, raw->hi);
 		r->out.list.n--;
 	}
@@ -177,7 +214,7 @@ static void start_line(struct reading *r, const struct raw *raw)
 
 static void open_bracket(struct reading *r, const struct raw *raw)
 {
-	r->open[r->depth++] = (struct open){raw->kind, raw->lo, r->indent};
+	r->open[r->depth++] = (struct open){raw->kind, raw->lo, r->indent, false};
 	emit(r, raw->kind, raw->lo, raw->hi);
 }
 
@@ -188,7 +225,12 @@ static void close_round(struct reading *r, const struct raw *raw)
 	       closer_of(r->open[match - 1].kind) != raw->kind)
 		match--;
 	if (!match || r->open[match - 1].kind == '{') {
-		fault(r, FAULT_EXTRA, raw->lo, raw->hi);
+		struct span still = {0, 0};
+		if (in_round(r)) {
+			still = parser_span(r->source, top(r)->lo, top(r)->lo + 1);
+			r->open[r->depth - 1].accused = true;
+		}
+		fault_with(r, FAULT_EXTRA, raw->lo, raw->hi, still);
 		return;
 	}
 	while (r->depth > match)
@@ -202,7 +244,10 @@ static void close_brace(struct reading *r, const struct raw *raw, bool first)
 	while (in_round(r))
 		close_missing(r, NULL);
 	if (!r->depth || (r->strict && first && r->indent > top(r)->indent)) {
-		fault(r, FAULT_EXTRA, raw->lo, raw->hi);
+		bool known = first && r->suspect.indent == r->indent;
+		fault_with(r, FAULT_EXTRA, raw->lo, raw->hi,
+			   known ? r->suspect.end : (struct span){0, 0});
+		r->suspect.end = (struct span){0, 0};
 		r->braces++;
 		return;
 	}
@@ -283,8 +328,17 @@ static void comment(struct reading *r, const struct raw *raw)
 	r->documented = true;
 }
 
+static void mute(struct reading *r, uint32_t end)
+{
+	struct muted muted = {r->line_start, end};
+	if (r->muted)
+		vec_push(r->work->scratch, &r->out.muted, muted);
+	r->muted = false;
+}
+
 static void new_line(struct reading *r, const struct raw *raw)
 {
+	mute(r, raw->hi);
 	if (!in_round(r) && !goes_on(last_kind(r)))
 		end_line(r);
 	r->first = true;
@@ -357,7 +411,7 @@ static bool opens(int kind)
 static void read_all(struct reading *r)
 {
 	r->first = true;
-	for (uint32_t i = 0; i < r->scan->raw.n;) {
+	for (uint32_t i = 0; raw_at(r, i)->kind != 0;) {
 		const struct raw *raw = raw_at(r, i);
 		if (opens(raw->kind) && r->depth == NEST_LIMIT) {
 			fault(r, FAULT_DEEP, raw->lo, raw->hi);
@@ -375,6 +429,7 @@ static void read_all(struct reading *r)
 	while (r->depth)
 		close_missing(r, NULL);
 	end_line(r);
+	mute(r, r->source->length);
 	emit(r, 0, r->source->length, r->source->length);
 }
 

@@ -73,6 +73,7 @@ int plan_yylex(PLAN_YYSTYPE *value, struct span *span, struct parser *parser)
 	const char *text = parser->source->text + token.lo;
 	uint32_t length = token.hi - token.lo;
 	struct decimal number;
+	parser->handed = parser->next;
 	if (token.kind != 0)
 		parser->next++;
 	*span = parser_span(parser->source, token.lo, token.hi);
@@ -80,15 +81,15 @@ int plan_yylex(PLAN_YYSTYPE *value, struct span *span, struct parser *parser)
 	case TOK_NAME:
 	case TOK_UNIT:
 		value->TOK_NAME = name_get(parser->work->names, text, length);
-		if (token.kind == TOK_UNIT)
-			value->TOK_UNIT = name_get(parser->work->names, text, length);
+		value->TOK_UNIT = value->TOK_NAME;
 		break;
 	case TOK_STRING:
 		value->TOK_STRING = string_node(parser, token, *span);
 		break;
 	case TOK_NUMBER:
 		if (!decimal_parse(text, length, &number)) {
-			report_fault(parser->work, (struct fault){.kind = FAULT_NUMBER, .at = *span});
+			report_fault(parser->work,
+				     (struct fault){.kind = FAULT_NUMBER, .at = *span});
 			return TOK_BAD;
 		}
 		struct decimal *kept = ARENA_NEW(parser->work->keep, struct decimal);

@@ -8,7 +8,7 @@
 #include "syntax/ast.h"
 #include "syntax/scan.h"
 
-#define NEST_LIMIT 64   /* brackets inside each other */
+#define NEST_LIMIT 64	/* brackets inside each other */
 #define DEPTH_LIMIT 200 /* levels of an expression: what bounds recursion over a tree */
 
 /* A token as the grammar sees it; offsets count from the start of the text. */
@@ -23,9 +23,15 @@ struct doc {
 	const struct name *text;
 };
 
+/* A line whose text is so faulty that the grammar has nothing to add. */
+struct muted {
+	uint32_t lo, hi;
+};
+
 struct tokens {
-	VEC(struct token) list; /* ends in kind 0 */
-	VEC(struct doc) docs;   /* ascending */
+	VEC(struct token) list;	 /* ends in kind 0 */
+	VEC(struct doc) docs;	 /* ascending */
+	VEC(struct muted) muted; /* ascending */
 };
 
 /* A list under construction: what a left-recursive rule carries. */
@@ -37,9 +43,12 @@ struct parser {
 	struct work *work;
 	const struct source *source;
 	struct tokens tokens;
-	uint32_t next; /* token the grammar asks for next */
+	uint32_t next;	 /* token the grammar asks for next */
+	uint32_t handed; /* token it got last */
 	struct node *file;
-	bool deep; /* E0108 was reported */
+	bool deep;	     /* E0108 was reported */
+	bool failed;	     /* the grammar found an error already */
+	uint32_t last_error; /* its token */
 };
 
 /* Raw tokens to tokens: line ends that end a statement, brackets in balance, units told from

@@ -39,13 +39,24 @@ static struct position line_closed(struct work *work, struct span closer)
 
 static void unclosed(struct work *work, struct fault fault, const char *text)
 {
-	struct diag *diag = diag_add(work->diags, E0104, fault.at, "this `%s` is never closed", text);
+	struct diag *diag =
+		diag_add(work->diags, E0104, fault.at, "this `%s` is never closed", text);
 	diag_at(diag, "opened here");
 	if (!fault.other.hi)
 		return;
 	struct position line = line_closed(work, fault.other);
 	diag_label(diag, fault.other, "stands at the indentation of line %u, so it closes `%s`",
 		   line.line, opener_text(work, line));
+}
+
+static void extra(struct work *work, struct fault fault, const char *text)
+{
+	struct diag *diag =
+		diag_add(work->diags, E0104, fault.at, "this `%s` closes nothing", text);
+	if (*text == '}')
+		diag_label(diag, fault.other, "a `{` may be missing after this");
+	else
+		diag_label(diag, fault.other, "still open here");
 }
 
 static void line_start(struct work *work, struct fault fault, const char *text)
@@ -64,13 +75,17 @@ static void line_start(struct work *work, struct fault fault, const char *text)
 
 static void stray(struct work *work, struct fault fault, const char *text)
 {
-	bool printable = strlen(text) <= 16;
+	uint32_t length = fault.at.hi - fault.at.lo;
+	bool printable = length <= 16;
+	if (scan_utf8(text, length) < length)
+		return; /* report_byte told */
 	for (const char *c = text; *c; c++)
 		printable = printable && *c > ' ' && *c < 0x7f;
 	if (printable && *text)
 		diag_add(work->diags, E0103, fault.at, "the language has no use for `%s`", text);
 	else
-		diag_add(work->diags, E0103, fault.at, "a character that the language has no use for");
+		diag_add(work->diags, E0103, fault.at,
+			 "a character that the language has no use for");
 }
 
 static void unit(struct work *work, struct fault fault, const char *text)
@@ -79,14 +94,14 @@ static void unit(struct work *work, struct fault fault, const char *text)
 #define UNIT(text, type, scale) text,
 #include "syntax/units.def"
 #undef UNIT
-	};
+		"within", "across", "over", "else"};
 	struct diag *diag = diag_add(work->diags, E0110, fault.at, "`%s` is not a unit", text);
 	diag_at(diag, "after a number stands its unit, or nothing");
 	size_t prefix = strspn(text, "kKMGT") ? 1 : 0;
 	const char *rest = text + prefix;
-	if (prefix && (strcmp(rest, "b") == 0 || strcmp(rest, "b/s") == 0 ||
-		       strcmp(rest, "bps") == 0 || strcmp(rest, "bit") == 0 ||
-		       strcmp(rest, "ib") == 0)) {
+	if (prefix &&
+	    (strcmp(rest, "b") == 0 || strcmp(rest, "b/s") == 0 || strcmp(rest, "bps") == 0 ||
+	     strcmp(rest, "bit") == 0 || strcmp(rest, "ib") == 0)) {
 		diag_note(diag,
 			  "bits and bytes differ by 8, so `%s` is refused everywhere: "
 			  "links take `Gbit/s` or `GB/s`",
@@ -96,7 +111,7 @@ static void unit(struct work *work, struct fault fault, const char *text)
 	}
 	const char *near = name_nearest(text, units, sizeof units / sizeof units[0]);
 	if (near)
-		diag_note(diag, "a unit with a similar name exists: `%s`", near);
+		diag_note(diag, "a word with a similar name exists: `%s`", near);
 }
 
 static void number(struct work *work, struct fault fault, const char *text)
@@ -107,6 +122,10 @@ static void number(struct work *work, struct fault fault, const char *text)
 			 strlen(text));
 		return;
 	}
+	if (strncmp(text, "1f1b", 4) == 0) {
+		diag_add(work->diags, E0106, fault.at, "`%s` is neither a number nor a name", text);
+		return;
+	}
 	diag = diag_add(work->diags, E0106, fault.at, "`%s` is not a number", text);
 	if (text[0] == '.')
 		diag_note(diag, "write `0%s`", text);
@@ -114,7 +133,7 @@ static void number(struct work *work, struct fault fault, const char *text)
 		diag_note(diag, "digits stand on both sides of the point");
 	else if (strchr(text, '_'))
 		diag_note(diag, "a `_` stands between two digits");
-	else if (strncmp(text, "1f1b", 4) != 0)
+	else
 		diag_note(diag, "numbers are exact: 38 digits, exponents from -64 to 64");
 }
 
@@ -126,7 +145,7 @@ void report_fault(struct work *work, struct fault fault)
 		unclosed(work, fault, text);
 		break;
 	case FAULT_EXTRA:
-		diag_add(work->diags, E0104, fault.at, "this `%s` closes nothing", text);
+		extra(work, fault, text);
 		break;
 	case FAULT_DEEP:
 		diag_add(work->diags, E0108, fault.at, "brackets are nested more than %d deep",
@@ -205,9 +224,12 @@ static bool expects(struct expectation e, const char *name)
 static bool tells_nothing(const char *name)
 {
 	static const char *const dull[] = {
-		"a number", "a string", "a name", "a faulty value", "a wrong unit", "separator",
-		"end of line", "end of file", "true", "false", "rest", "'('", "'['", "'-'", "'+'",
-		"'*'", "'/'", "'<'", "'>'", "==", "!=", "<=", ">=", "'.'", "a unit"};
+		"a number",	"a string",  "a name",	    "of",	   "a faulty value",
+		"a wrong unit", "separator", "end of line", "end of file", "true",
+		"false",	"rest",	     "'('",	    "'['",	   "'-'",
+		"'+'",		"'*'",	     "'/'",	    "'<'",	   "'>'",
+		"==",		"!=",	     "<=",	    ">=",	   "'.'",
+		"a unit"};
 	for (size_t i = 0; i < sizeof dull / sizeof dull[0]; i++)
 		if (strcmp(dull[i], name) == 0)
 			return true;
@@ -221,31 +243,44 @@ static const char *quoted(struct work *work, const char *name)
 	return arena_text(work->scratch, "`%s`", name);
 }
 
+/* "`a`, `b` or `c`" of the names that tell something; NULL if there are none or more than three. */
+static const char *choice_text(struct work *work, struct expectation e)
+{
+	const char *words[4] = {NULL};
+	int count = 0;
+	if (expects(e, "a name") && !expects(e, "'='"))
+		words[count++] = "a name";
+	for (int i = 0; i < e.count; i++) {
+		if (tells_nothing(e.names[i]))
+			continue;
+		if (count == 3)
+			return NULL;
+		words[count++] = quoted(work, e.names[i]);
+	}
+	const char *out = words[0];
+	for (int i = 1; i < count; i++)
+		out = arena_text(work->scratch, "%s%s%s", out, i + 1 < count ? ", " : " or ",
+				 words[i]);
+	return out;
+}
+
 /* What fits at a place, in few words. */
 static const char *expected_text(struct work *work, struct expectation e)
 {
-	const char *out = NULL;
-	int listed = 0;
 	if (expects(e, "let"))
 		return "a statement";
 	if (expects(e, "a number") && expects(e, "a string"))
 		return "a value";
-	if (expects(e, "a name") && !expects(e, "'='"))
-		out = "a name";
-	for (int i = 0; i < e.count && listed < 4; i++) {
-		if (tells_nothing(e.names[i]))
-			continue;
-		const char *name = quoted(work, e.names[i]);
-		out = out ? arena_text(work->scratch, "%s or %s", out, name) : name;
-		listed++;
-	}
-	if (out && listed <= 3)
-		return out;
+	const char *choice = choice_text(work, e);
+	if (choice)
+		return choice;
 	if (expects(e, "'='"))
 		return "`=`";
 	if (expects(e, "end of line"))
 		return "end of line";
-	return out ? out : e.count ? e.names[0] : "nothing more";
+	if (e.count == 0)
+		return "nothing more";
+	return e.names[0][0] == 'a' || e.names[0][0] == 'e' ? e.names[0] : quoted(work, e.names[0]);
 }
 
 static bool is_word(int kind)
@@ -278,7 +313,8 @@ static const char *found_text(struct parser *parser, struct token token)
 			return "end of line";
 		if (token.hi - token.lo > 40)
 			return "a name";
-		return arena_text(parser->work->scratch, "`%.*s`", (int)(token.hi - token.lo), text);
+		return arena_text(parser->work->scratch, "`%.*s`", (int)(token.hi - token.lo),
+				  text);
 	}
 }
 
@@ -310,9 +346,8 @@ static bool spells(const struct parser *parser, struct token token, const char *
 static bool lacks_equals(const struct parser *parser, uint32_t at, uint32_t *after)
 {
 	static const char *const others[] = {
-		"data",    "tensor", "sequence", "pipeline", "zero",         "context",
-		"expert",  "cluster", "model",   "device",   "architecture", "link",
-		"repeat",  NULL};
+		"data",	   "tensor", "sequence", "pipeline",	 "zero", "context", "expert",
+		"cluster", "model",  "device",	 "architecture", "link", "repeat",  NULL};
 	const struct token *list = parser->tokens.list.at;
 	uint32_t i = statement_start(parser, at);
 	if (list[i].kind != TOK_NAME || spells(parser, list[i], others))
@@ -344,22 +379,53 @@ static void report_no_equals(struct parser *parser, uint32_t after)
 	struct token name = list[after - 1], value = list[after];
 	const char *found = value.kind == TOK_NAME ? "a name" : found_text(parser, value);
 	struct span at = parser_span(parser->source, value.lo, value.hi);
-	struct diag *diag = diag_add(parser->work->diags, E0105, at,
-				     "expected `=` after `%.*s`, found %s", (int)(name.hi - name.lo),
-				     parser->source->text + name.lo, found);
+	struct diag *diag =
+		diag_add(parser->work->diags, E0105, at, "expected `=` after `%.*s`, found %s",
+			 (int)(name.hi - name.lo), parser->source->text + name.lo, found);
 	diag_at(diag, "a setting is written `name = value`");
 }
 
+static bool muted(const struct parser *parser, uint32_t at)
+{
+	uint32_t lo = 0, hi = parser->tokens.muted.n;
+	while (lo < hi) {
+		uint32_t middle = lo + (hi - lo) / 2;
+		if (parser->tokens.muted.at[middle].hi < at)
+			lo = middle + 1;
+		else
+			hi = middle;
+	}
+	return lo < parser->tokens.muted.n && parser->tokens.muted.at[lo].lo <= at;
+}
+
+/* True for an error that follows from one told already: on a line with faults of its bytes, after a
+ * wrong unit, or at the start of a statement right after a faulty one. */
+static bool follows(const struct parser *parser, uint32_t at)
+{
+	const struct token *list = parser->tokens.list.at;
+	uint32_t start = statement_start(parser, at);
+	for (uint32_t i = start; i < at; i++)
+		if (list[i].kind == TOK_BAD_UNIT)
+			return true;
+	if (parser->failed && start == at && at > 0 && !is_word(list[at].kind) &&
+	    statement_start(parser, at - 1) <= parser->last_error)
+		return true;
+	return muted(parser, list[at].lo);
+}
+
+/* A syntax error at the token handed out last. */
 void report_unexpected(struct parser *parser, const char *const *expected, int count)
 {
 	struct expectation e = {expected, count};
 	const struct token *list = parser->tokens.list.at;
-	uint32_t at = parser->next ? parser->next - 1 : 0;
+	uint32_t at = parser->handed;
 	uint32_t after = 0;
-	if (list[parser->next].kind == 0 && list[at].kind == TOK_NL && parser->next > 0 &&
-	    expects(e, "end of line"))
-		at = parser->next;
 	struct token token = list[at];
+	bool told = follows(parser, at);
+	parser->failed = true;
+	parser->last_error = at;
+	if (told)
+		return;
 	if (lacks_equals(parser, at, &after)) {
 		report_no_equals(parser, after);
 		return;

@@ -6,9 +6,9 @@
 #include "base/work.h"
 
 enum fault_kind {
-	FAULT_UNCLOSED,   /* at the bracket; other: what was taken for its end, or nowhere */
-	FAULT_EXTRA,      /* at a closing bracket that closes nothing */
-	FAULT_DEEP,       /* at a bracket */
+	FAULT_UNCLOSED,	  /* at the bracket; other: what was taken for its end, or nowhere */
+	FAULT_EXTRA,	  /* at a closing bracket that closes nothing */
+	FAULT_DEEP,	  /* at a bracket */
 	FAULT_LINE_START, /* at a token that belongs on the line above */
 	FAULT_SEMICOLON,
 	FAULT_PERCENT,

@@ -29,7 +29,7 @@ struct raw {
 
 struct scan {
 	struct arena *arena;
-	VEC(struct raw) raw;
+	VEC(struct raw) raw; /* ends in kind 0 */
 };
 
 /* All tokens of a source in order. Never fails: bytes of no use become RAW_STRAY. Defined in the
