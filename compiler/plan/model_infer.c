@@ -126,6 +126,24 @@ static bool attend_fits(const struct model *model, const struct dims *q, const s
 	       !memcmp(q->at, k->at, (q->n - 2) * sizeof *q->at);
 }
 
+/* Shown where the smaller number was given: the call stands in a library as a rule. */
+static void report_groups(struct infer *infer, const struct model_call *call,
+			  const struct dim *heads, const struct dim *groups)
+{
+	struct diag *diag = diag_add(infer->work->diags, E0213,
+				     groups->span.hi ? groups->span : call->span,
+				     "`%s` (%llu) does not divide over `%s` (%llu)",
+				     heads->name->text, (unsigned long long)heads->size,
+				     groups->name->text, (unsigned long long)groups->size);
+
+	infer->faulty = true;
+	diag_at(diag, "each serves the same number of `%s`", heads->name->text);
+	diag_label(diag, heads->span, "`%s`", heads->name->text);
+	diag_label(diag, call->span, "both meet here");
+	diag_note(diag, "valid values of `%s`: %s", groups->name->text,
+		  num_divisors(infer->work->keep, heads->size, heads->size));
+}
+
 static bool infer_attend(struct infer *infer, const struct model_call *call,
 			 const struct dims *const *x, struct dims *out)
 {
@@ -145,18 +163,7 @@ static bool infer_attend(struct infer *infer, const struct model_call *call,
 	groups = &model->dims[x[1]->at[x[1]->n - 2]];
 	if (!heads->size || !groups->size || heads->size % groups->size == 0)
 		return true;
-	{
-		struct diag *diag = fault(infer, call, arena_text(infer->work->keep,
-					  "`%s` (%llu) does not divide over `%s` (%llu)",
-					  heads->name->text, (unsigned long long)heads->size,
-					  groups->name->text, (unsigned long long)groups->size));
-
-		diag_at(diag, "each key/value head serves the same number of heads");
-		diag_label(diag, heads->span, "`%s`", heads->name->text);
-		diag_label(diag, groups->span, "`%s`", groups->name->text);
-		diag_note(diag, "valid values of `%s`: %s", groups->name->text,
-			  num_divisors(infer->work->keep, heads->size, heads->size));
-	}
+	report_groups(infer, call, heads, groups);
 	return false;
 }
 

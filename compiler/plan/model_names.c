@@ -129,8 +129,8 @@ static void check_entered(struct builder *builder)
 			diag_note(model_fault(builder, E0214, read->span,
 					      "`%s` enters the repeated block and is not carried",
 					      read->name->text),
-				  "the tensor that is bound before and bound again inside is "
-				  "carried; beside it only tokens, targets and position enter");
+				  "what is bound before and again inside is carried; beside it only "
+				  "given tensors enter");
 	}
 }
 
@@ -138,7 +138,7 @@ void repeat_leave(struct builder *builder, struct span span)
 {
 	struct arena *keep = builder->work->keep;
 	struct bound *first = NULL;
-	uint32_t inside = builder->bound.n;
+	uint32_t inside = builder->bound.n, at;
 
 	check_entered(builder);
 	for (uint32_t i = 0; i < builder->outside; i++) {
@@ -155,7 +155,8 @@ void repeat_leave(struct builder *builder, struct span span)
 		}
 		first = bound;
 		builder->model->carried_in = bound->value;
-		bound->value = builder->bound.at[bound_find(builder, bound->name, builder->outside)].value;
+		at = bound_find(builder, bound->name, builder->outside);
+		bound->value = builder->bound.at[at].value;
 		builder->model->carried_out = bound->value;
 	}
 	if (!first && !builder->faulty)

@@ -66,7 +66,24 @@ bool rule_tensor_dims(const struct plan *plan, struct work *work)
 	return good;
 }
 
-/* Copies of a dim's blocks divide the axis and make sense: more copies than needed are refused. */
+/* True for the key/value heads of an attention with fewer of them than heads. */
+static bool grouped(const struct model *model, uint32_t dim)
+{
+	for (uint32_t i = 0; i < model->ncalls; i++) {
+		const struct model_call *call = &model->calls[i];
+		const struct dims *q, *k;
+
+		if (call->op != OPERATOR_attend)
+			continue;
+		q = &model->value_dims[call->operands[0]];
+		k = &model->value_dims[call->operands[1]];
+		if (k->at[k->n - 2] == dim && q->at[q->n - 2] != dim)
+			return true;
+	}
+	return false;
+}
+
+/* Copies are of key/value heads, and their number divides the axis. */
 bool rule_replicate(const struct plan *plan, struct work *work)
 {
 	const struct strategy *tensor = plan_strategy(plan, STRATEGY_TENSOR);
@@ -76,6 +93,12 @@ bool rule_replicate(const struct plan *plan, struct work *work)
 
 	if (!tensor || tensor->replicate <= 1 || tensor->replicate_dim == NO_ID)
 		return true;
+	if (!grouped(model, tensor->replicate_dim)) {
+		diag_note(diag_add(work->diags, E0306, tensor->span, "`%s` cannot be kept in copies",
+				   model->dims[tensor->replicate_dim].name->text),
+			  "only key/value heads, of which there are fewer than heads, can");
+		return false;
+	}
 	if (ranks % tensor->replicate == 0)
 		return true;
 	diag = diag_add(work->diags, E0310, tensor->span,
@@ -118,7 +141,7 @@ static void report_dim(const struct plan *plan, uint32_t dim, struct work *work)
 	if (common)
 		diag_note(diag, "these dimensions allow an axis of %s",
 			  num_divisors(work->keep, common, common < 4096 ? common : 4096));
-	if ((uint64_t)ranks > size && (uint64_t)ranks % size == 0)
+	if ((uint64_t)ranks > size && (uint64_t)ranks % size == 0 && grouped(model, dim))
 		diag_note(diag, "`%s = replicate(%llu)` in the strategy keeps %llu copies of each",
 			  model->dims[dim].name->text, (unsigned long long)((uint64_t)ranks / size),
 			  (unsigned long long)((uint64_t)ranks / size));
@@ -128,8 +151,8 @@ bool rule_dims_divide(const struct plan *plan, struct work *work)
 {
 	const struct strategy *tensor = plan_strategy(plan, STRATEGY_TENSOR);
 	const struct model *model = rule_model(plan);
-	bool good = true;
 
+	/* the first one is enough: its notes speak of all */
 	for (uint32_t i = 0; tensor && i < tensor->dims.n; i++) {
 		uint32_t dim = tensor->dims.at[i];
 
@@ -137,9 +160,9 @@ bool rule_dims_divide(const struct plan *plan, struct work *work)
 		    model->dims[dim].size % (uint64_t)tensor_cut(plan, dim) == 0)
 			continue;
 		report_dim(plan, dim, work);
-		good = false;
+		return false;
 	}
-	return good;
+	return true;
 }
 
 bool rule_vocab_divides(const struct plan *plan, struct work *work)

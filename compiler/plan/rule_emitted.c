@@ -40,6 +40,8 @@ static void note_precision(const struct plan *plan, struct work *work)
 
 bool rule_emitted(const struct plan *plan, struct work *work)
 {
+	if (plan->poisoned || work->diags->errors)
+		return true;
 	note_strategies(plan, work);
 	note_precision(plan, work);
 	for (uint32_t i = 0; i < plan->nrecompute; i++)

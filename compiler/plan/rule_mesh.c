@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/rules.h"
 
-bool rule_mesh_positive(const struct plan *plan, struct work *work)
+bool rule_mesh_known(const struct plan *plan, struct work *work)
 {
-	bool good = true;
-
-	for (uint32_t i = 0; i < plan->naxes; i++) {
-		const struct axis *axis = &plan->axes[i];
-
-		if (axis->size > 0)
-			continue;
-		good = false;
-		if (!plan->poisoned)
-			diag_at(diag_add(work->diags, E0300, axis->size_span, "axis `%s` has size %lld",
-					 axis->name->text, (long long)axis->size),
-				"an axis has at least one rank");
-	}
-	return good;
+	(void)work;
+	for (uint32_t i = 0; i < plan->naxes; i++)
+		if (plan->axes[i].poisoned || plan->axes[i].size <= 0)
+			return false;
+	return true;
 }
 
 /* "16 * 16 * 8 = 2048" */
@@ -100,8 +91,7 @@ static bool place_holds(const struct plan *plan, uint32_t at, struct work *work)
 		diag_at(diag, "its ranks lie in blocks of %llu", (unsigned long long)span.value);
 	diag_label(diag, plan->cluster.devices.span, "a node has %lld devices", (long long)each);
 	if (axis->size <= each && at + 1 < plan->naxes)
-		diag_note(diag, "ranks are numbered in the order of the axes, the last one fastest: "
-				"an axis that stays in a node stands last");
+		diag_note(diag, "the last axis is numbered fastest: one that stays in a node is last");
 	else
 		diag_note(diag, "an axis within a node has a size of %s",
 			  num_divisors(work->keep, (uint64_t)each, (uint64_t)each));

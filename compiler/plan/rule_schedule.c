@@ -234,7 +234,7 @@ bool rule_bf16_accumulation(const struct plan *plan, struct work *work)
 		return true;
 	diag = diag_add(work->diags, W0507, plan->precision_span,
 			"%lld micro-batches are added up in bf16", (long long)terms);
-	diag_label(diag, plan->train.micro_batch.span, "%lld sequences at once",
+	diag_label(diag, plan->train.micro_batch.span, "%lld at once",
 		   (long long)plan->train.micro_batch.i);
 	diag_note(diag, "a bf16 sum stops growing at 256 equal terms; `gradients = fp32` keeps the sum in fp32");
 	return false;

@@ -1,46 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/rules.h"
 
-/* What a strategy asks of the ranks of its axis. Two strategies share an axis only as zero with data
- * and sequence with tensor do. */
+/* What a strategy asks of the ranks of its axis. zero and sequence lie over the axes of data and
+ * tensor, which rule needs_strategy sees to: they clash where those do. */
 static const char *const demands[STRATEGIES] = {
 	[STRATEGY_DATA] = "gives each rank other sequences",
-	[STRATEGY_ZERO] = "keeps a slice of the state on each rank of `data`",
 	[STRATEGY_TENSOR] = "needs every rank to see the same sequences",
-	[STRATEGY_SEQUENCE] = "cuts tokens between the ranks of `tensor`",
 	[STRATEGY_PIPELINE] = "gives each rank other layers",
 	[STRATEGY_CONTEXT] = "gives each rank other tokens",
 	[STRATEGY_EXPERT] = "gives each rank other experts",
 };
-
-static bool may_share(enum strategy_kind a, enum strategy_kind b)
-{
-	return (a == STRATEGY_DATA && b == STRATEGY_ZERO) ||
-	       (a == STRATEGY_ZERO && b == STRATEGY_DATA) ||
-	       (a == STRATEGY_TENSOR && b == STRATEGY_SEQUENCE) ||
-	       (a == STRATEGY_SEQUENCE && b == STRATEGY_TENSOR);
-}
-
-bool rule_strategy_once(const struct plan *plan, struct work *work)
-{
-	bool good = true;
-
-	for (uint32_t j = 1; j < plan->nstrategies; j++)
-		for (uint32_t i = 0; i < j; i++) {
-			const struct strategy *a = &plan->strategies[i], *b = &plan->strategies[j];
-			struct diag *diag;
-
-			if (a->kind != b->kind)
-				continue;
-			good = false;
-			diag = diag_add(work->diags, E0303, b->span, "strategy `%s` stands twice",
-					strategy_word(b->kind));
-			diag_label(diag, a->span, "it stands here already");
-			diag_note(diag, "several axes are written `over a * b`");
-			break;
-		}
-	return good;
-}
 
 static void note_free_axes(struct diag *diag, const struct plan *plan)
 {
@@ -81,12 +50,11 @@ bool rule_axis_shared(const struct plan *plan, struct work *work)
 	for (uint32_t j = 1; j < plan->nstrategies; j++)
 		for (uint32_t i = 0; i < j; i++) {
 			const struct strategy *a = &plan->strategies[i], *b = &plan->strategies[j];
-			bool held = a->kind == b->kind || may_share(a->kind, b->kind) ||
-				    check_pair(plan, a, b, work);
 
-			good &= held;
-			if (!held)
-				break;
+			if (!demands[a->kind] || !demands[b->kind] || check_pair(plan, a, b, work))
+				continue;
+			good = false;
+			break;
 		}
 	return good;
 }
@@ -110,6 +78,9 @@ static bool check_beside(const struct plan *plan, enum strategy_kind kind, enum 
 
 	if (!strategy || (beside && same_axes(strategy, beside)))
 		return true;
+	/* an unknown axis, or a strategy that was misspelt */
+	if (!strategy->naxes || (beside ? !beside->naxes : plan->poisoned))
+		return false;
 	/* `zero over a` beside `data over a * b` is a slice within groups; it needs no other rank */
 	if (beside && kind == STRATEGY_ZERO) {
 		bool part = true;
@@ -143,19 +114,6 @@ bool rule_needs_strategy(const struct plan *plan, struct work *work)
 				     work);
 
 	return zero && sequence;
-}
-
-bool rule_zero_stage(const struct plan *plan, struct work *work)
-{
-	const struct strategy *zero = plan_strategy(plan, STRATEGY_ZERO);
-	struct diag *diag;
-
-	if (!zero || (zero->stage >= 1 && zero->stage <= 3))
-		return true;
-	diag = diag_add(work->diags, E0313, zero->span, "`zero` has no stage %lld",
-			(long long)zero->stage);
-	diag_note(diag, "1 slices the optimizer's state, 2 the gradients too, 3 the weights too");
-	return false;
 }
 
 bool rule_axis_of_one(const struct plan *plan, struct work *work)
@@ -222,12 +180,19 @@ static bool check_split_rule(const struct plan *plan, const struct split_rule *r
 
 bool rule_split_rules(const struct plan *plan, struct work *work)
 {
+	uint32_t faulty = 0; /* place of the line reported last: it may stand for several pieces */
 	bool good = true;
 
 	if (!rule_model(plan))
 		return false;
-	for (uint32_t i = 0; i < plan->nrules; i++)
-		if (plan->rules[i].param && plan->rules[i].dim != NO_ID)
-			good &= check_split_rule(plan, &plan->rules[i], work);
+	for (uint32_t i = 0; i < plan->nrules; i++) {
+		const struct split_rule *rule = &plan->rules[i];
+
+		if (!rule->param || rule->dim == NO_ID || rule->span.lo == faulty ||
+		    check_split_rule(plan, rule, work))
+			continue;
+		faulty = rule->span.lo;
+		good = false;
+	}
 	return good;
 }

@@ -59,7 +59,8 @@ void label_axes(struct diag *diag, const struct plan *plan, const struct strateg
 	for (uint32_t i = 0; strategy && i < strategy->naxes; i++) {
 		const struct axis *axis = &plan->axes[strategy->axes[i]];
 
-		diag_label(diag, axis->size_span, "%lld ranks", (long long)axis->size);
+		diag_label(diag, axis->size_span, "%lld rank%s", (long long)axis->size,
+			   axis->size == 1 ? "" : "s");
 	}
 }
 
