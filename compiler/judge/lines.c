@@ -15,8 +15,9 @@ struct maker {
 /* What the buffers of one item, or of one part of it, have in common. */
 struct tally {
 	uint64_t bytes;
-	uint32_t buffers, types; /* types: bit of each enum rt_type */
-	uint64_t cut;		 /* each holds 1 / cut of its tensor; 0: they differ */
+	uint32_t buffers;
+	uint64_t types[RT_TYPES]; /* bytes of each */
+	uint64_t cut;		  /* each holds 1 / cut of its tensor; 0: they differ */
 	const struct buffer *largest;
 	uint64_t largest_bytes;
 };
@@ -49,13 +50,21 @@ static bool alive(const struct verdict *verdict, const struct buffer *buffer)
 		verdict->at.step <= buffer->to);
 }
 
-/* Ranks that hold different slices of the buffer's tensor. */
-static uint64_t slices(const struct plan *plan, const struct buffer *buffer)
+/* True if the axis cuts a dim of the model. The batch of the model is that of one rank already. */
+static bool cuts(const struct program *program, const struct buffer *buffer, uint32_t axis)
 {
+	return buffer->spread.kind[axis] == SPREAD_CUT &&
+	       buffer->spread.dim[axis] != program->graph->model->batch;
+}
+
+/* Ranks that hold different slices of the buffer's tensor. */
+static uint64_t slices(const struct program *program, const struct buffer *buffer)
+{
+	const struct plan *plan = program->plan;
 	uint64_t ranks = 1;
 
 	for (uint32_t i = 0; i < plan->naxes && i < AXIS_MAX; i++)
-		if (buffer->spread.kind[i] == SPREAD_CUT || buffer->spread.kind[i] == SPREAD_FLAT)
+		if (buffer->spread.kind[i] == SPREAD_FLAT || cuts(program, buffer, i))
 			ranks *= (uint64_t)plan->axes[i].size;
 	return ranks;
 }
@@ -67,7 +76,7 @@ static struct tally tally_of(const struct maker *maker, enum item item, const ch
 
 	for (uint32_t i = 0; i < maker->program->nbuffers; i++) {
 		const struct buffer *buffer = &maker->program->buffers[i];
-		uint64_t cut = slices(maker->program->plan, buffer);
+		uint64_t cut = slices(maker->program, buffer);
 
 		if (buffer->item != item || !alive(maker->verdict, buffer))
 			continue;
@@ -75,7 +84,7 @@ static struct tally tally_of(const struct maker *maker, enum item item, const ch
 			continue;
 		tally.cut = !tally.buffers || tally.cut == cut ? cut : 0;
 		tally.buffers++;
-		tally.types |= 1u << buffer->type;
+		tally.types[buffer->type] += bytes_of(buffer);
 		tally.bytes += bytes_of(buffer);
 		if (!tally.largest || bytes_of(buffer) > tally.largest_bytes) {
 			tally.largest = buffer;
@@ -85,6 +94,7 @@ static struct tally tally_of(const struct maker *maker, enum item item, const ch
 	return tally;
 }
 
+/* "bf16", "fp32 + int32": types that hold at least a hundredth. */
 static const char *types_text(const struct tally *tally, struct arena *arena)
 {
 	static const char *const names[] = {
@@ -95,7 +105,7 @@ static const char *types_text(const struct tally *tally, struct arena *arena)
 	const char *text = "";
 
 	for (int i = 0; i < RT_TYPES; i++)
-		if (tally->types & 1u << i)
+		if (tally->types[i] && tally->types[i] >= tally->bytes / 100)
 			text = arena_text(arena, "%s%s%s", text, *text ? " + " : "", names[i]);
 	return text;
 }
@@ -204,7 +214,7 @@ static uint64_t local_size(const struct maker *maker, const struct buffer *buffe
 	uint64_t size = maker->program->graph->model->dims[dim].padded;
 
 	for (uint32_t i = 0; i < plan->naxes && i < AXIS_MAX; i++)
-		if (buffer->spread.kind[i] == SPREAD_CUT && buffer->spread.dim[i] == dim)
+		if (cuts(maker->program, buffer, i) && buffer->spread.dim[i] == dim)
 			size /= (uint64_t)plan->axes[i].size;
 	return size;
 }
@@ -249,7 +259,7 @@ static void push_part(struct maker *maker, enum item item, const char *part)
 	struct tally tally = tally_of(maker, item, part);
 	const char *types = detail_plain(maker, &tally);
 
-	if (tally.largest && tally.largest->dims.n)
+	if (tally.buffers == 1 && tally.largest->dims.n)
 		types = arena_text(maker->work->keep, "%s, %s", sizes_text(maker, tally.largest),
 				   types);
 	push(maker, part, types, 1, tally.bytes);

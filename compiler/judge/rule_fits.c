@@ -142,7 +142,7 @@ static const char *ranks_text(const struct verdict *verdict, struct arena *arena
 /* "forward pass, `head_forward` step 3 of 12"; steps count from 1. */
 static const char *instant_text(const struct verdict *verdict, struct arena *arena)
 {
-	static const char *const names[PHASES] = {[PHASE_INIT] = "start",
+	static const char *const names[PHASES] = {[PHASE_INIT] = "setup",
 						  [PHASE_FORWARD] = "forward pass",
 						  [PHASE_BACKWARD] = "backward pass",
 						  [PHASE_UPDATE] = "update"};
