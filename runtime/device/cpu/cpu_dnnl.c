@@ -10,14 +10,14 @@ enum operand { LEFT, RIGHT, RESULT, SCRATCH, OPERANDS };
 
 /* All that a product depends on but its addresses. */
 struct shape {
-	int64_t m, n, k;
+	int64_t m, n, k, workspace_bytes;
 	bool trans_a, trans_b, accumulate;
 };
 
 struct product {
 	struct shape shape;
 	dnnl_primitive_t primitive; /* NULL: the library has none */
-	int64_t scratch;
+	int64_t scratch;          /* of the library's first choice */
 	dnnl_memory_t memory[OPERANDS];
 };
 
@@ -84,7 +84,6 @@ static bool make_memory(struct cpu_dnnl *dnnl, struct product *p, const_dnnl_pri
 {
 	const dnnl_memory_desc_t *scratch =
 		dnnl_primitive_desc_query_md(made, dnnl_query_scratchpad_md, 0);
-	p->scratch = scratch ? (int64_t)dnnl_memory_desc_get_size(scratch) : 0;
 	for (int i = 0; i < OPERANDS; i++) {
 		const dnnl_memory_desc_t *desc = i == SCRATCH ? scratch : &descs[i];
 		if (desc && dnnl_memory_create(&p->memory[i], desc, dnnl->engine, DNNL_MEMORY_NONE) !=
@@ -92,6 +91,50 @@ static bool make_memory(struct cpu_dnnl *dnnl, struct product *p, const_dnnl_pri
 			return false;
 	}
 	return true;
+}
+
+static int64_t scratch_of(const_dnnl_primitive_desc_t made)
+{
+	const dnnl_memory_desc_t *desc =
+		dnnl_primitive_desc_query_md(made, dnnl_query_scratchpad_md, 0);
+	return desc ? (int64_t)dnnl_memory_desc_get_size(desc) : 0;
+}
+
+/* The library's reference code is slower than ours. */
+static bool is_reference(const_dnnl_primitive_desc_t made)
+{
+	const char *text = NULL;
+	dnnl_primitive_desc_query(made, dnnl_query_impl_info_str, 0, &text);
+	return text && strncmp(text, "ref", 3) == 0;
+}
+
+/* The library's first choice that lives within the workspace; NULL: none. */
+static dnnl_primitive_desc_t choose(struct cpu_dnnl *dnnl, struct product *p,
+				    const dnnl_matmul_desc_t *matmul,
+				    const_dnnl_primitive_attr_t attributes)
+{
+	dnnl_primitive_desc_iterator_t choices = NULL;
+	dnnl_primitive_desc_t made = NULL;
+	if (dnnl_primitive_desc_iterator_create(&choices, matmul, attributes, dnnl->engine, NULL) !=
+	    dnnl_success)
+		return NULL;
+	p->scratch = -1;
+	do {
+		dnnl_primitive_desc_destroy(made);
+		made = dnnl_primitive_desc_iterator_fetch(choices);
+		if (!made || is_reference(made))
+			break;
+		int64_t scratch = scratch_of(made);
+		if (p->scratch < 0)
+			p->scratch = scratch;
+		if (scratch <= p->shape.workspace_bytes) {
+			dnnl_primitive_desc_iterator_destroy(choices);
+			return made;
+		}
+	} while (dnnl_primitive_desc_iterator_next(choices) == dnnl_success);
+	dnnl_primitive_desc_destroy(made);
+	dnnl_primitive_desc_iterator_destroy(choices);
+	return NULL;
 }
 
 /* Leaves p->primitive NULL where the library has nothing. */
@@ -107,13 +150,11 @@ static void make_product(struct cpu_dnnl *dnnl, struct product *p)
 	    describe(&descs[RESULT], s->m, s->n, false) &&
 	    dnnl_matmul_desc_init(&matmul, &descs[LEFT], &descs[RIGHT], NULL, &descs[RESULT]) ==
 		    dnnl_success &&
-	    make_attributes(&attributes, s->accumulate) &&
-	    dnnl_primitive_desc_create(&made, &matmul, attributes, dnnl->engine, NULL) ==
-		    dnnl_success &&
-	    make_memory(dnnl, p, made, descs)) {
-		if (dnnl_primitive_create(&p->primitive, made) != dnnl_success)
-			p->primitive = NULL;
-	}
+	    make_attributes(&attributes, s->accumulate))
+		made = choose(dnnl, p, &matmul, attributes);
+	if (made && make_memory(dnnl, p, made, descs) &&
+	    dnnl_primitive_create(&p->primitive, made) != dnnl_success)
+		p->primitive = NULL;
 	dnnl_primitive_desc_destroy(made);
 	dnnl_primitive_attr_destroy(attributes);
 }
@@ -121,14 +162,22 @@ static void make_product(struct cpu_dnnl *dnnl, struct product *p)
 static bool same(const struct shape *a, const struct shape *b)
 {
 	return a->m == b->m && a->n == b->n && a->k == b->k && a->trans_a == b->trans_a &&
-	       a->trans_b == b->trans_b && a->accumulate == b->accumulate;
+	       a->trans_b == b->trans_b && a->accumulate == b->accumulate &&
+	       a->workspace_bytes == b->workspace_bytes;
 }
 
 /* NULL: no memory. */
 static struct product *find(struct cpu_dnnl *dnnl, const struct rt_matmul *args)
 {
-	struct shape shape = {args->m,       args->n,       args->k,
-			      args->trans_a, args->trans_b, args->accumulate};
+	struct shape shape = {
+		.m = args->m,
+		.n = args->n,
+		.k = args->k,
+		.workspace_bytes = args->workspace_bytes,
+		.trans_a = args->trans_a,
+		.trans_b = args->trans_b,
+		.accumulate = args->accumulate,
+	};
 	for (size_t i = 0; i < dnnl->count; i++) {
 		size_t at = (dnnl->last + 1 + i) % dnnl->count;
 		if (same(&dnnl->products[at].shape, &shape)) {
@@ -155,7 +204,7 @@ static struct product *find(struct cpu_dnnl *dnnl, const struct rt_matmul *args)
 int64_t cpu_dnnl_scratch(struct cpu_dnnl *dnnl, const struct rt_matmul *args)
 {
 	const struct product *p = find(dnnl, args);
-	return p && p->primitive ? p->scratch : -1;
+	return p ? p->scratch : -1;
 }
 
 int cpu_dnnl_matmul(struct cpu_dnnl *dnnl, const struct rt_matmul *args)
@@ -163,7 +212,7 @@ int cpu_dnnl_matmul(struct cpu_dnnl *dnnl, const struct rt_matmul *args)
 	static const int number[OPERANDS] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST,
 					     DNNL_ARG_SCRATCHPAD};
 	struct product *p = find(dnnl, args);
-	if (!p || !p->primitive || p->scratch > args->workspace_bytes)
+	if (!p || !p->primitive)
 		return -1;
 	/* the library's handles are not const */
 	void *const address[OPERANDS] = {(void *)(uintptr_t)args->a, (void *)(uintptr_t)args->b,

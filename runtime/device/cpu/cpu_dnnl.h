@@ -16,7 +16,7 @@ void cpu_dnnl_close(struct cpu_dnnl *dnnl);
  * later ones take it from a cache. */
 int cpu_dnnl_matmul(struct cpu_dnnl *dnnl, const struct rt_matmul *args);
 
-/* Bytes of scratch that the library asks for, -1 as above. */
+/* Bytes of scratch that the library's first choice asks for; -1 if it has none. */
 int64_t cpu_dnnl_scratch(struct cpu_dnnl *dnnl, const struct rt_matmul *args);
 
 #endif

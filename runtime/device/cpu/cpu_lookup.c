@@ -35,3 +35,10 @@ KERNEL(lookup_backward)
 			to[i] += from[i];
 	}
 }
+
+KERNEL(position)
+{
+	int32_t *index = args->out[0];
+	for (int64_t row = first; row < last; row++)
+		index[row] = (int32_t)(args->size[0] + row);
+}

@@ -8,14 +8,33 @@
 
 #include "rt/kernel.h"
 
-/* Bytes for one matmul of these sizes; UINT64_MAX if that overflows. */
+static inline uint64_t rt_least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Bytes that let a product of these sizes run at full speed on `threads` threads of a rank; with less,
+ * slower code is taken. oneDNN packs blocks of both operands and of the result for each thread, and
+ * threads that share a sum keep partial results (of more than 2^20 elements, other code is taken); the
+ * sides of its blocks are bounded. Measured over random shapes in tests/numeric. fp64 needs none. */
+static inline uint64_t rt_matmul_workspace_threads(enum rt_type type, uint64_t m, uint64_t n,
+						   uint64_t k, uint64_t threads)
+{
+	enum { ROWS = 288, COLUMNS = 64, WIDTH = 1024, TERMS = 1056, SHARED = 1 << 20 };
+	if (type == RT_F64)
+		return 0;
+	uint64_t rows = rt_least((rt_least(m, ROWS) + 31) / 32 * 32, ROWS);
+	uint64_t wide = (rt_least(n, WIDTH) + 63) / 64 * 64;
+	uint64_t terms = (rt_least(k, TERMS) + 47) / 16 * 16;
+	uint64_t blocks = rows * terms + terms * COLUMNS + rows * wide;
+	uint64_t sums = rt_least(rt_least(m, SHARED) * rt_least(n, SHARED), SHARED);
+	return threads * (4 * blocks + 16384) + (threads > 1 ? threads * 4 * sums : 0);
+}
+
+/* The same for one thread. */
 static inline uint64_t rt_matmul_workspace(enum rt_type type, uint64_t m, uint64_t n, uint64_t k)
 {
-	(void)type;
-	(void)m;
-	(void)n;
-	(void)k;
-	return 0;
+	return rt_matmul_workspace_threads(type, m, n, k, 1);
 }
 
 enum { RT_ATTEND_BYTES = 128 /* of queries of a tile */, RT_ATTEND_KEYS = 32 };
