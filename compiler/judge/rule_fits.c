@@ -10,18 +10,28 @@
 
 enum { MOST_DIGITS = 6 };
 
-/* Title with as many decimals as it takes to tell the two numbers apart. */
-static struct diag *add_title(const struct verdict *verdict, struct work *work, struct span span)
+/* Both numbers with as many decimals as it takes to tell them apart, at last in bytes. */
+static void tell_apart(const struct verdict *verdict, struct arena *arena, const char **peak,
+		       const char **limit)
 {
-	const struct plan *plan = verdict->plan;
-	const char *device = plan->device_name;
-	const char *peak, *limit;
 	int digits = 1;
 
 	do {
-		peak = num_bytes(work->scratch, verdict->peak, digits);
-		limit = num_bytes(work->scratch, verdict->limit, digits);
-	} while (!strcmp(peak, limit) && ++digits <= MOST_DIGITS);
+		*peak = num_bytes(arena, verdict->peak, digits);
+		*limit = num_bytes(arena, verdict->limit, digits);
+	} while (!strcmp(*peak, *limit) && ++digits <= MOST_DIGITS);
+	if (strcmp(*peak, *limit) != 0)
+		return;
+	*peak = arena_text(arena, "%s bytes", num_grouped(arena, verdict->peak));
+	*limit = arena_text(arena, "%s", num_grouped(arena, verdict->limit));
+}
+
+static struct diag *add_title(const struct verdict *verdict, struct work *work, struct span span)
+{
+	const struct plan *plan = verdict->plan;
+	const char *device = plan->device_name, *peak, *limit;
+
+	tell_apart(verdict, work->scratch, &peak, &limit);
 	return diag_add(work->diags, E0401, span, "the plan needs %s %s, %s %s %s %s", peak,
 			rules_where(plan), rules_article(device), device,
 			verdict->limit < verdict->capacity ? "leaves" : "has", limit);

@@ -289,6 +289,12 @@ static void narrow_miss(void)
 	run(b);
 	CHECK_TEXT(b->work.diags->all.at[0]->title,
 		   "the plan needs 105.320374 GiB on the GPU, an a100_sxm_80g has 105.320370 GiB");
+	b->plan.device.memory = number(TYPE_BYTES, (int64_t)b->verdict.peak - 1);
+	b->work.diags = diags_new(b->work.keep, b->work.sources);
+	run(b);
+	CHECK_TEXT(b->work.diags->all.at[0]->title,
+		   "the plan needs 113 086 889 984 bytes on the GPU, an a100_sxm_80g has "
+		   "113 086 889 983");
 	bench_delete(b);
 }
 
