@@ -70,6 +70,7 @@ struct require {
 	uint32_t axis;           /* mesh.tp.link: the axis, else NO_ID */
 	enum binary op;
 	struct value limit;
+	const struct plan_link *link; /* AXIS_LINK: the link that `limit` names; else NULL */
 	const char *text, *reason; /* source text of the condition; the string after it or NULL */
 	struct span span;
 };

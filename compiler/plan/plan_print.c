@@ -156,7 +156,8 @@ static void print_rest(struct printer *p)
 	if (plan->has_checkpoint)
 		block(p, "checkpoint", BLOCK_checkpoint, &plan->checkpoint);
 	for (uint32_t k = 0; k < plan->nrequires; k++)
-		text_add(p->out, "require %s\n", plan->requires[k].text);
+		text_add(p->out, "require %s\n",
+			 require_text(plan, &plan->requires[k], p->work->keep));
 	for (uint32_t k = 0; k < plan->noutside; k++)
 		text_add(p->out, "outside %s\n", plan->outside[k].text);
 	text_add(p->out, "devices = %lld\ndata_ranks = %lld\nstages = %lld\n",

@@ -73,7 +73,7 @@ bool ratio_mul(struct ratio a, struct ratio b, struct ratio *out)
 
 	if (!times(x.top, y.top, &top) || !times(x.bottom, y.bottom, &bottom))
 		return false;
-	*out = (struct ratio){top, bottom};
+	*out = lowest(top, bottom);
 	return true;
 }
 

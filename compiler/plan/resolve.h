@@ -161,6 +161,9 @@ void resolve_model(struct resolve *r, const struct node *block);
 /* Dims, replicas, rules, groups of recompute: what needs the model. */
 void resolve_split_dims(struct resolve *r, const struct node *block);
 void resolve_recompute_groups(struct resolve *r);
+/* Settings of a `link` with the changes of a statement (NULL: none). */
+void resolve_link_values(struct resolve *r, const struct node *link, const struct node *changes,
+			 struct span at, struct plan_link *out);
 void resolve_require(struct resolve *r, const struct node *statement);
 
 #endif

@@ -65,14 +65,23 @@ static void resolve_device(struct resolve *r, const struct node *of)
 
 /* --- link ------------------------------------------------------------------------------- */
 
+void resolve_link_values(struct resolve *r, const struct node *link, const struct node *changes,
+			 struct span at, struct plan_link *out)
+{
+	struct frame frame = {.r = r, .id = BLOCK_link, .into = out, .title = "block `link`",
+			      .span = at};
+
+	frame_take(&frame, node_find(link, NODE_BODY));
+	frame_take(&frame, changes ? node_find(changes, NODE_BODY) : NULL);
+	frame_close(&frame);
+}
+
 /* `fabric = PATH { changes }`. NULL if there is no such link. */
 static const char *resolve_link(struct resolve *r, const struct node *statement,
 				struct plan_link *link)
 {
 	const struct node *path = node_child(statement, 1);
 	const struct node *found;
-	struct frame frame = {.r = r, .id = BLOCK_link, .into = link, .title = "block `link`",
-			      .span = path->span};
 
 	if (path->kind == NODE_ERROR)
 		return NULL;
@@ -84,9 +93,7 @@ static const char *resolve_link(struct resolve *r, const struct node *statement,
 	found = member_find(r, path, link_kinds);
 	if (!found)
 		return NULL;
-	frame_take(&frame, node_find(found, NODE_BODY));
-	frame_take(&frame, node_find(statement, NODE_BODY));
-	frame_close(&frame);
+	resolve_link_values(r, found, statement, path->span, link);
 	return node_find(found, NODE_NAME)->name->text;
 }
 

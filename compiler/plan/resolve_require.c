@@ -2,6 +2,7 @@
 /* require: a quantity of the finished plan against a constant. */
 #include <string.h>
 
+#include "plan/origin.h"
 #include "plan/resolve.h"
 
 struct quantity_row {
@@ -14,6 +15,20 @@ static const struct quantity_row rows[QUANTITIES] = {
 #include "plan/quantities.def"
 #undef QUANTITY
 };
+
+char *require_text(const struct plan *plan, const struct require *require, struct arena *arena)
+{
+	static const char *const signs[] = {
+		[BINARY_EQ] = "==", [BINARY_NE] = "!=", [BINARY_LE] = "<=",
+		[BINARY_GE] = ">=", [BINARY_LT] = "<",  [BINARY_GT] = ">"};
+	const char *axis = require->axis == NO_ID ? "?" : plan->axes[require->axis].name->text;
+	const char *name = require->quantity == QUANTITY_AXIS_LINK
+				   ? arena_text(arena, "mesh.%s.link", axis)
+				   : rows[require->quantity].name;
+
+	return arena_text(arena, "%s %s %s", name, signs[require->op],
+			  value_text(&require->limit, arena));
+}
 
 /* `mesh.AXIS.link`; *axis gets the axis. */
 static bool is_axis_link(struct resolve *r, const struct node *path, uint32_t *axis)
@@ -76,10 +91,12 @@ static void no_quantity(struct resolve *r, const struct node *expr)
 			  name_list(r->work->keep, names, QUANTITIES));
 }
 
-static struct value link_limit(struct resolve *r, const struct node *expr)
+static struct value link_limit(struct resolve *r, const struct node *expr,
+			       const struct plan_link **link)
 {
 	static const char *const kinds[] = {"link", NULL};
 	struct value value = value_poison(expr->span);
+	struct plan_link *values = ARENA_NEW(r->work->keep, struct plan_link);
 	const struct node *found;
 
 	if (expr->kind != NODE_PATH) {
@@ -90,19 +107,22 @@ static struct value link_limit(struct resolve *r, const struct node *expr)
 	found = member_find(r, expr, kinds);
 	if (!found)
 		return value;
+	resolve_link_values(r, found, NULL, expr->span, values);
+	*link = values;
 	value = value_word(node_find(found, NODE_NAME)->name, ORIGIN_FILE);
 	value.span = expr->span;
 	return value;
 }
 
-static struct value limit_of(struct resolve *r, enum quantity quantity, const struct node *expr)
+static struct value limit_of(struct resolve *r, struct require *require, const struct node *expr)
 {
+	enum quantity quantity = require->quantity;
 	struct frame frame = {.r = r, .id = BLOCKS};
 	struct scope scope = frame_scope(&frame);
 	struct value value;
 
 	if (quantity == QUANTITY_AXIS_LINK)
-		return link_limit(r, expr);
+		return link_limit(r, expr, &require->link);
 	value = value_of(expr, &scope, false, r->work);
 	if (quantity == QUANTITY_PEAK_MEMORY && value.type == TYPE_SHARE)
 		return value;
@@ -142,7 +162,7 @@ void resolve_require(struct resolve *r, const struct node *statement)
 		no_quantity(r, expr);
 		return;
 	}
-	require.limit = limit_of(r, require.quantity, constant);
+	require.limit = limit_of(r, &require, constant);
 	require.text = sources_text(r->work->sources, r->work->keep, expr->span);
 	require.reason = reason && reason->name ? reason->name->text : NULL;
 	check_operator(r, &require);

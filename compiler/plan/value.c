@@ -226,21 +226,28 @@ struct value value_as(struct value value, enum value_type want, const char *sett
 
 /* --- text ------------------------------------------------------------------------------- */
 
-/* The largest unit of the type that leaves a whole number; the smallest unit otherwise. Decimal
- * units of bytes are passed over where a binary one fits as well. */
+/* True if the value is at least one such unit, with at most three decimals. */
+static bool suits(const struct value *value, const struct unit_row *unit)
+{
+	struct ratio thousandth = {(__int128)unit->scale, 1000 * (__int128)type_rows[value->type].per};
+	struct ratio count;
+
+	/* Rates are printed in decimal bytes, whatever they were written in. */
+	if (unit->type == TYPE_RATE && (strstr(unit->text, "bit") || strchr(unit->text, 'i')))
+		return false;
+	return ratio_div(value->exact, thousandth, &count) && ratio_whole(count) &&
+	       (count.top >= 1000 || count.top <= -1000);
+}
+
+/* The largest unit that suits; else the smallest of the type. */
 static const struct unit_row *unit_for(const struct value *value)
 {
 	const struct unit_row *best = NULL;
-	struct ratio count;
 
 	for (uint32_t k = 0; k < UNITS; k++) {
-		struct ratio scale = {(__int128)units[k].scale, type_rows[value->type].per};
-
 		if (units[k].type != value->type)
 			continue;
-		if (!ratio_div(value->exact, scale, &count))
-			continue;
-		if (!best || (ratio_whole(count) && count.top && units[k].scale > best->scale))
+		if (!best || (suits(value, &units[k]) && units[k].scale > best->scale))
 			best = &units[k];
 	}
 	return best;
