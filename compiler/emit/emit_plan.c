@@ -62,59 +62,68 @@ static void emit_place(struct emitter *e, uint32_t buffer)
 {
 	const struct buffer *b = &e->program->buffers[buffer];
 	const struct place *p = &e->layout->homes[0].places[buffer];
-	text_add(e->out, "static const struct rt_place place_%s = {.offset = %llu", b->name->text,
-		 (unsigned long long)p->offset);
+	text_add(e->out, "PLACE(%s, .offset = %llu", b->name->text, (unsigned long long)p->offset);
 	emit_copies(e, "layer", b->layers, p->layer_stride);
 	emit_copies(e, "slot", b->slots, p->slot_stride);
 	emit_copies(e, "level", b->levels, p->level_stride);
-	text_add(e->out, "};\n");
+	text_add(e->out, ");\n");
 }
 
-/* Elements of all layers of the buffers of a parameter; bytes of the others that are cleared. */
+/* Elements of all layers of a parameter: equal for its weight, gradients and moments. */
 static void emit_wholes(struct emitter *e)
 {
-	text_add(e->out, "\n/* Elements of all layers of a buffer, padding between them "
+	const struct graph *graph = e->program->graph;
+	text_add(e->out, "\n/* Elements of all layers of a parameter, padding between layers "
 			 "included. */\n");
-	for (uint32_t i = 0; i < e->program->nbuffers; i++) {
-		const struct buffer *b = &e->program->buffers[i];
-		const struct place *p = &e->layout->homes[0].places[i];
+	for (uint32_t i = 0; i < graph->nparams; i++) {
+		uint32_t weight = e->program->params[i].weight;
+		const struct buffer *b = &e->program->buffers[weight];
+		const struct place *p = &e->layout->homes[0].places[weight];
 		uint64_t elements = b->elements;
-		if (b->param == NO_ID)
-			continue;
 		if (b->layers > 1)
 			elements = b->layers * (p->layer_stride / (b->bytes / b->elements));
-		define(e, arena_text(e->arena, "ALL_%s", b->name->text), elements,
+		define(e, arena_text(e->arena, "ALL_%s", graph->params[i].name->text), elements,
 		       (struct span){0});
 	}
-	define(e, "BYTES_loss_sums", e->program->buffers[e->program->roles[0].sums].bytes,
-	       (struct span){0});
-	define(e, "BYTES_norm_words", RT_EXACT_WORDS * 8, (struct span){0});
 }
 
 /* The places are used by model.c and schedule.c, not each by both. */
-static void emit_places(struct emitter *e)
+static void emit_places_of(struct emitter *e, enum item item, enum life life)
 {
-	int item = -1;
-	text_add(e->out, "\n/* Where every buffer lies in the arena, in bytes. */\n");
-	text_add(e->out, "#pragma GCC diagnostic push\n"
-			 "#pragma GCC diagnostic ignored \"-Wunused-const-variable\"\n");
-	for (uint32_t i = 0; i < e->program->nbuffers; i++) {
-		const struct buffer *b = &e->program->buffers[i];
-		int here = (int)b->item * 8 + (int)b->life;
-		if (b->item == ITEM_WORKSPACE)
-			define(e, "WORKSPACE_BYTES", b->bytes, (struct span){0});
-		if (here != item)
-			text_add(e->out, "/* %s, %s */\n",
-				 (const char *const[]){
+	static const char *const names[] = {
 #define ITEM(id, name, doc) name,
 #include "part/items.def"
 #undef ITEM
-				 }[b->item],
-				 life_text(b->life));
-		item = here;
+	};
+	bool first = true;
+	for (uint32_t i = 0; i < e->program->nbuffers; i++) {
+		const struct buffer *b = &e->program->buffers[i];
+		if (b->item != item || b->life != life)
+			continue;
+		if (first)
+			text_add(e->out, "/* %s, %s */\n", names[item], life_text(life));
+		if (item == ITEM_WORKSPACE)
+			define(e, "WORKSPACE_BYTES", b->bytes, (struct span){0});
+		first = false;
 		emit_place(e, i);
 	}
-	text_add(e->out, "#pragma GCC diagnostic pop\n");
+}
+
+static void emit_places(struct emitter *e)
+{
+	text_add(e->out, "\n/* Where every buffer lies in the arena, in bytes. */\n");
+	text_add(e->out, "#define PLACE(name, ...) \\\n"
+			 "\tstatic const struct rt_place place_##name __attribute__((unused)) = "
+			 "{__VA_ARGS__}\n");
+	for (int item = 0; item < ITEMS; item++)
+		for (int life = LIFE_RUN; life <= LIFE_SEGMENT; life++)
+			emit_places_of(e, (enum item)item, (enum life)life);
+	text_add(e->out,
+		 "\n/* Address of a buffer: the copy that a segment works on, that of the next "
+		 "layer, of the next level. */\n"
+		 "#define HERE(name) rt_buffer(rt, &place_##name, at, 0)\n"
+		 "#define NEXT(name) rt_buffer(rt, &place_##name, at, 1)\n"
+		 "#define ABOVE(name) rt_buffer(rt, &place_##name, &above, 0)\n");
 }
 
 static void emit_declarations(struct emitter *e)

@@ -2,6 +2,7 @@
 /* One call of the runtime a step. */
 #include "emit/emit_text.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/bug.h"
@@ -42,12 +43,14 @@ static char *list(struct emitter *e, const struct step *step, uint32_t first, ui
 /* Rows of a step over whole buffers: a constant of plan.h. */
 static char *rows_of(struct emitter *e, const struct step *step)
 {
+	const struct graph *graph = e->program->graph;
 	if (!(step->flags & STEP_WHOLE))
 		return emit_size(e, &step->rows);
-	for (uint32_t i = step->nuses; i-- > 0;) {
+	for (uint32_t i = 0; i < step->nuses; i++) {
 		const struct buffer *b = &e->program->buffers[step->uses[i].buffer];
 		if (b->param != NO_ID)
-			return arena_text(e->arena, "ALL_%s", b->name->text);
+			return arena_text(e->arena, "ALL_%s",
+					  graph->params[b->param].name->text);
 	}
 	return arena_text(e->arena, "%lld", (long long)step->rows.value);
 }
@@ -125,7 +128,7 @@ static void emit_matmul(struct emitter *e, const struct step *step)
 	text_add(e->out, "}));\n");
 }
 
-/* 1 / sqrt(head) is a constant of the plan, so it is worked out in C from the size it stems from. */
+/* Scores are scaled by 1 / sqrt(head). */
 static void emit_attend(struct emitter *e, const struct step *step)
 {
 	bool backward = step->row == RT_ROW_attend_backward;
@@ -143,8 +146,10 @@ static void emit_attend(struct emitter *e, const struct step *step)
 	text_add(e->out, ".heads = %s, .kv_heads = %s, .head = %s,\n",
 		 emit_size(e, &step->sizes[2]), emit_size(e, &step->sizes[3]),
 		 emit_size(e, &step->sizes[4]));
-	text_add(e->out, ".causal = %s, .dropout = %s,\n",
-		 step->flags & STEP_CAUSAL ? "true" : "false", emit_double(e, step->scalars[0]));
+	text_add(e->out, ".causal = %s, .scale = %s, .dropout = %s,\n",
+		 step->flags & STEP_CAUSAL ? "true" : "false",
+		 emit_double(e, 1 / sqrt((double)step->sizes[4].value)),
+		 emit_double(e, step->scalars[0]));
 	if (u[control].buffer != NO_ID)
 		text_add(e->out, ".stream_id = %s%s, .control = %s,\n",
 			 emit_size(e, &step->sizes[5]),
@@ -179,24 +184,24 @@ static void emit_clear(struct emitter *e, const struct step *step)
 {
 	const struct use *use = &step->uses[0];
 	const struct buffer *b = &e->program->buffers[use->buffer];
+	text_add(e->out, "RT_TRY(rt_clear(rt, 0, &(struct rt_clear){\n");
+	text_add(e->out, "\t.at = %s,\n", local(e, use));
 	if (b->levels > 1)
-		text_add(e->out, "RT_TRY(rt_clear(rt, 0, &(struct rt_clear){%s, N_LEVELS * "
-				 "place_%s.level_stride}));\n",
-			 local(e, use), b->name->text);
+		text_add(e->out, "\t.bytes = N_LEVELS * place_%s.level_stride,\n", b->name->text);
 	else if (b->param != NO_ID)
-		text_add(e->out, "RT_TRY(rt_clear(rt, 0, &(struct rt_clear){%s, ALL_%s * "
-				 "(int64_t)sizeof *%s}));\n",
-			 local(e, use), b->name->text, local(e, use));
+		text_add(e->out, "\t.bytes = %s * %d,\n", rows_of(e, step),
+			 b->type == RT_F64 ? 8 : 4);
 	else
-		text_add(e->out, "RT_TRY(rt_clear(rt, 0, &(struct rt_clear){%s, BYTES_%s}));\n",
-			 local(e, use), b->name->text);
+		text_add(e->out, "\t.bytes = %llu,\n", (unsigned long long)b->bytes);
+	text_add(e->out, "}));\n");
 }
 
 static void emit_collective(struct emitter *e, const struct step *step)
 {
 	const struct group *group = &e->program->groups[step->group];
-	text_add(e->out, "RT_TRY(rt_all_reduce(rt, 0, GROUP_%s, %s, %s, %s, RT_ORDER_TREE));\n",
-		 group->name->text, local(e, &step->uses[0]), rows_of(e, step),
+	text_add(e->out, "RT_TRY(rt_all_reduce(rt, 0, GROUP_%s, %s,\n", group->name->text,
+		 local(e, &step->uses[0]));
+	text_add(e->out, "\t\t     %s, %s, RT_ORDER_TREE));\n", rows_of(e, step),
 		 rt_type_name(step->type));
 }
 
@@ -244,9 +249,9 @@ static bool used_before(const struct segment *segment, uint32_t step, uint32_t u
 static void emit_local(struct emitter *e, const struct use *use)
 {
 	const struct buffer *b = &e->program->buffers[use->buffer];
-	const char *copy = use->level_plus ? "&above" : "at";
-	text_add(e->out, "%s *%s = rt_buffer(rt, &place_%s, %s, %d);\n", emit_type(b->type),
-		 local(e, use), b->name->text, copy, use->layer_plus);
+	const char *copy = use->level_plus ? "ABOVE" : use->layer_plus ? "NEXT" : "HERE";
+	text_add(e->out, "%s *%s = %s(%s);\n", emit_type(b->type), local(e, use), copy,
+		 b->name->text);
 }
 
 /* Addresses first, one a buffer and copy. */

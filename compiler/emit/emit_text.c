@@ -114,7 +114,10 @@ static char *comment_text(struct emitter *e, const char *line, uint32_t length)
 			string = !string;
 		if (!string && c == '/' && next == '/')
 			break;
-		text_raw(&text, (unsigned char)c < 0x20 ? " " : &c, 1);
+		bool blank = (unsigned char)c <= 0x20;
+		if (blank && !string && text.length && text.at[text.length - 1] == ' ')
+			continue;
+		text_raw(&text, blank ? " " : &c, 1);
 		if ((c == '*' && next == '/') || (c == '/' && next == '*') ||
 		    (c == '?' && next == '?') || c == '\\')
 			text_raw(&text, " ", 1);
