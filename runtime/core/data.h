@@ -54,6 +54,9 @@ struct batch_source {
 int data_open(struct data *data, const struct rt_plan *plan, const struct rt_options *options);
 void data_close(struct data *data);
 
+/* Lets go of the pages of the files that this process has mapped in; they come back when read. */
+void data_release(const struct data *data);
+
 /* data_set.c */
 int data_set_open(struct data_set *set, const struct rt_data *from, int64_t vocab);
 void data_set_close(struct data_set *set);

@@ -131,6 +131,16 @@ int data_set_open(struct data_set *set, const struct rt_data *from, int64_t voca
 	return failed;
 }
 
+void data_release(const struct data *data)
+{
+	for (int k = 0; k < 2; k++) {
+		const struct data_set *set = &data->sets[k];
+		for (int i = 0; i < set->nfiles; i++)
+			madvise((void *)(uintptr_t)set->files[i].at, (size_t)set->files[i].bytes,
+				MADV_DONTNEED);
+	}
+}
+
 void data_set_close(struct data_set *set)
 {
 	for (int i = 0; i < set->nfiles; i++) {

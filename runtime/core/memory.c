@@ -37,13 +37,15 @@ static int64_t field_of(const char *status, const char *name)
 void memory_measure(const struct rt *rt, struct memory_use *use)
 {
 	char status[STATUS];
+	data_release(rt->data);
 	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
 	ssize_t got = fd >= 0 ? read(fd, status, sizeof status - 1) : 0;
 	if (fd >= 0)
 		close(fd);
 	status[got > 0 ? got : 0] = '\0';
 	use->arena = resident(rt->arena, rt->arena_bytes);
-	use->outside = field_of(status, "\nRssAnon:") + field_of(status, "\nRssFile:");
+	use->anonymous = field_of(status, "\nRssAnon:");
+	use->outside = use->anonymous + field_of(status, "\nRssFile:");
 	use->heap = (int64_t)mallinfo2().uordblks;
 }
 
@@ -108,11 +110,11 @@ void memory_json(const struct rt *rt, const struct memory_use *use, struct rt_te
 	rt_text_add(text,
 		    "\"predicted\":{\"arena\":%lld,\"outside\":%lld,\"reserve\":%lld,"
 		    "\"capacity\":%lld},\"allocated\":{\"arena\":%lld,\"resident\":%lld,"
-		    "\"outside\":%lld,\"heap\":%lld},\"items\":[",
+		    "\"outside\":%lld,\"anonymous\":%lld,\"heap\":%lld},\"items\":[",
 		    (long long)rt->role->arena, (long long)rt->plan->outside,
 		    (long long)rt->plan->reserve, (long long)rt->plan->capacity,
 		    (long long)rt->arena_bytes, (long long)use->arena, (long long)use->outside,
-		    (long long)use->heap);
+		    (long long)use->anonymous, (long long)use->heap);
 	for (uint32_t i = 0; i < rt->role->nitems; i++) {
 		const struct rt_item *item = &rt->role->items[i];
 		int64_t counted = memory_counted(rt, item->name);

@@ -9,9 +9,10 @@ struct rt;
 struct rt_text;
 
 struct memory_use {
-	int64_t arena;   /* resident bytes of the arena of this rank */
-	int64_t outside; /* resident bytes of this process that are not shared memory */
-	int64_t heap;    /* bytes the allocator has handed out */
+	int64_t arena;     /* resident bytes of the arena of this rank */
+	int64_t outside;   /* resident bytes of this process, neither shared memory nor data files */
+	int64_t anonymous; /* the part of it that is no file */
+	int64_t heap;      /* bytes the allocator has handed out */
 };
 
 /* Allocates nothing. */

@@ -268,7 +268,7 @@ int report_end(struct report *report, int64_t steps, const struct memory_use *us
 	struct rt_text *line = begin(report, "end");
 	rt_text_add(line, "\"steps\":%lld,\"weights_hash\":\"%016llx\",\"resident\":%lld,",
 		    (long long)steps, (unsigned long long)hash, (long long)use->arena);
-	rt_text_add(line, "\"outside\":%lld,\"heap\":%lld", (long long)use->outside,
-		    (long long)use->heap);
+	rt_text_add(line, "\"outside\":%lld,\"anonymous\":%lld,\"heap\":%lld",
+		    (long long)use->outside, (long long)use->anonymous, (long long)use->heap);
 	return end(report);
 }

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+# Signals: the first ends the run after the step, saved; the second at once.
+. "$(dirname "$0")/common.sh"
+
+# stop SIGNAL CODE RANKS: to the program.
+stop() {
+	rm -f saved
+	"$bin/tiny_$3" --steps 100000000 --quiet --save saved >out 2>err &
+	program=$!
+	ranks "$program" "$3"
+	pids=$(children "$program")
+	sleep 0.5
+	kill -s "$1" "$program"
+	code=0
+	wait "$program" || code=$?
+	[ "$code" -eq "$2" ] || fail "SIG$1: exit code $code instead of $2"
+	says "SIG$1"
+	[ -s saved ] || fail "SIG$1: nothing saved"
+	[ ! -e saved.tmp ] || fail "SIG$1: a half file"
+	# shellcheck disable=SC2086
+	gone $pids
+	expect 0 "$bin/tiny_1" --steps 0 --init saved --quiet
+}
+stop TERM 143 4
+stop TERM 143 1
+stop HUP 129 2
+
+# A background job of sh ignores SIGINT, so the second signal is sent as SIGTERM too. Ranks that are
+# stopped never end a step.
+"$bin/tiny_2" --steps 100000000 --quiet >out 2>err &
+program=$!
+ranks "$program" 2
+pids=$(children "$program")
+sleep 0.3
+# shellcheck disable=SC2086
+kill -s STOP $pids
+kill -s TERM "$program"
+sleep 0.5
+[ -d "/proc/$program" ] || fail "it did not wait for the step"
+kill -s TERM "$program"
+code=0
+wait "$program" || code=$?
+[ "$code" -eq 143 ] || fail "second signal: exit code $code"
+# shellcheck disable=SC2086
+gone $pids
+
+# SIGTERM to one rank asks all.
+"$bin/tiny_2" --steps 100000000 --quiet --save saved >out 2>err &
+program=$!
+ranks "$program" 2
+sleep 0.3
+kill -s TERM "$(children "$program" | sed -n 2p)"
+code=0
+wait "$program" || code=$?
+[ "$code" -eq 143 ] || fail "SIGTERM to a rank: exit code $code"
