@@ -143,14 +143,13 @@ static void rank_signals(struct world *world, const sigset_t *mask)
 	sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
-static _Noreturn void rank_main(struct world *world, int rank, const sigset_t *mask,
+static _Noreturn void rank_main(struct world *world, pid_t parent, const sigset_t *mask,
 				int (*body)(struct world *, void *), void *argument)
 {
-	pid_t parent = getppid();
+	int rank = world->rank;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent || parent == 1)
+	if (getppid() != parent)
 		_exit(RT_EXIT_FAULT);
-	world->rank = rank;
 	rt_status_bind(&world->shared->fault, rank);
 	rank_signals(world, mask);
 	if (body(world, argument) != 0)
@@ -283,11 +282,13 @@ static int supervise(struct watch *watch, const sigset_t *signals)
 static int start_ranks(struct watch *watch, const sigset_t *mask,
 		       int (*body)(struct world *, void *), void *argument)
 {
+	pid_t parent = getpid();
 	for (int rank = 0; rank < watch->world->ranks; rank++) {
 		pid_t pid = fork();
 		if (pid == 0) {
 			free(watch->pids);
-			rank_main(watch->world, rank, mask, body, argument);
+			watch->world->rank = rank;
+			rank_main(watch->world, parent, mask, body, argument);
 		}
 		if (pid < 0) {
 			rt_fail("cannot start rank %d: %s", rank, strerror(errno));

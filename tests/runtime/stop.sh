@@ -4,8 +4,9 @@
 
 # stop SIGNAL CODE RANKS: to the program.
 stop() {
+	# A background job of sh ignores SIGINT unless told otherwise.
 	rm -f saved
-	"$bin/tiny_$3" --steps 100000000 --quiet --save saved >out 2>err &
+	env --default-signal=INT "$bin/tiny_$3" --steps 100000000 --quiet --save saved >out 2>err &
 	program=$!
 	ranks "$program" "$3"
 	pids=$(children "$program")
@@ -24,23 +25,23 @@ stop() {
 stop TERM 143 4
 stop TERM 143 1
 stop HUP 129 2
+stop INT 130 4
 
-# A background job of sh ignores SIGINT, so the second signal is sent as SIGTERM too. Ranks that are
-# stopped never end a step.
-"$bin/tiny_2" --steps 100000000 --quiet >out 2>err &
+# Ranks that are stopped never end a step.
+env --default-signal=INT "$bin/tiny_2" --steps 100000000 --quiet >out 2>err &
 program=$!
 ranks "$program" 2
 pids=$(children "$program")
 sleep 0.3
 # shellcheck disable=SC2086
 kill -s STOP $pids
-kill -s TERM "$program"
+kill -s INT "$program"
 sleep 0.5
 [ -d "/proc/$program" ] || fail "it did not wait for the step"
-kill -s TERM "$program"
+kill -s INT "$program"
 code=0
 wait "$program" || code=$?
-[ "$code" -eq 143 ] || fail "second signal: exit code $code"
+[ "$code" -eq 130 ] || fail "second signal: exit code $code"
 # shellcheck disable=SC2086
 gone $pids
 

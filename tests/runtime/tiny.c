@@ -152,9 +152,16 @@ static int merge(struct rt *rt, int64_t level)
 	return rt_clear(rt, 0, &(struct rt_clear){from, sizeof *from});
 }
 
+#ifdef FAULTS
+#include "faults.h"
+#else
+#define FAULT(rt, arena) 0
+#endif
+
 static int update(struct rt *rt)
 {
 	struct arena *a = arena_of(rt);
+	RT_TRY(FAULT(rt, a));
 	RT_TRY(rt_all_reduce(rt, 0, 0, a->sums, 2, RT_F64, RT_ORDER_TREE));
 	RT_TRY(rt_all_reduce(rt, 0, 0, a->gradients, ELEMENTS, RT_F32, RT_ORDER_TREE));
 	RT_TRY(rt_run(rt, 0, &rt_square_sum_f32, ELEMENTS / 64,
