@@ -179,7 +179,7 @@ static void emit_load(struct emitter *e, const struct step *step)
 	text_add(e->out, "}));\n");
 }
 
-/* All copies of a buffer, levels included. */
+/* All copies of a buffer, levels included unless it says which. */
 static void emit_clear(struct emitter *e, const struct step *step)
 {
 	const struct use *use = &step->uses[0];
@@ -187,7 +187,8 @@ static void emit_clear(struct emitter *e, const struct step *step)
 	text_add(e->out, "RT_TRY(rt_clear(rt, 0, &(struct rt_clear){\n");
 	text_add(e->out, "\t.at = %s,\n", local(e, use));
 	if (b->levels > 1)
-		text_add(e->out, "\t.bytes = N_LEVELS * place_%s.level_stride,\n", b->name->text);
+		text_add(e->out, "\t.bytes = %splace_%s.level_stride,\n",
+			 use->level_plus ? "" : "N_LEVELS * ", b->name->text);
 	else if (b->param != NO_ID)
 		text_add(e->out, "\t.bytes = %s * %d,\n", rows_of(e, step),
 			 b->type == RT_F64 ? 8 : 4);

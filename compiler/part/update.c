@@ -59,6 +59,14 @@ static void accumulate(struct lower *l, uint32_t from, uint32_t to, int8_t level
 	step->uses[0].level_plus = level_plus;
 }
 
+/* A level that waits is added to the one below and empty again: the next lane starts from zero. */
+static void merge(struct lower *l, uint32_t buffer)
+{
+	accumulate(l, buffer, buffer, 1);
+	clear(l, buffer);
+	l->steps.at[l->steps.n - 1].uses[0].level_plus = 1;
+}
+
 void lower_begin(struct lower *l, struct role *role)
 {
 	for (uint32_t i = 0; i < l->graph->nparams; i++)
@@ -74,11 +82,9 @@ void lower_merge(struct lower *l, struct role *role)
 	if (l->levels == 1)
 		return;
 	for (uint32_t i = 0; i < l->graph->nparams; i++)
-		for (uint32_t k = 0; k < l->graph->params[i].sites; k++) {
-			uint32_t g = l->program->params[i].gradient[k];
-			accumulate(l, g, g, 1);
-		}
-	accumulate(l, l->sums, l->sums, 1);
+		for (uint32_t k = 0; k < l->graph->params[i].sites; k++)
+			merge(l, l->program->params[i].gradient[k]);
+	merge(l, l->sums);
 	role->merge = body_once(l, segment_end(l, "merge_lanes", l->plan->train.lanes.span,
 					       PHASE_BACKWARD, REGION_BEFORE, false));
 }
