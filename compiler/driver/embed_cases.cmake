@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -D CASES=DIR -D OUT=FILE -P embed_cases.cmake: the first small case of each code in DIR as
 # rows of struct explain_case. Bytes are written as numbers, so any text survives.
+cmake_minimum_required(VERSION 3.22)
 set(rows "")
 set(seen "")
 file(GLOB cases ${CASES}/*.err)
