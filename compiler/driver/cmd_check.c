@@ -89,8 +89,7 @@ void command_show(struct session *session)
 		verdict_json(&outcome->compiled.verdict, &session->out);
 		text_add(&session->out, "\n");
 	} else {
-		const char *table = verdict_table(&outcome->compiled.verdict, session->work.keep);
-
-		text_raw(&session->out, table, strlen(table));
+		text_add(&session->out, "%s\n",
+			 verdict_table(&outcome->compiled.verdict, session->work.keep));
 	}
 }

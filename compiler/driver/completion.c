@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "emit/version.h"
 #include "rt/rt.h"
 
 static const char *spelled(const struct option_row *row, struct arena *arena)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/bug.h"
 #include "driver/commands.h"
 
 static const char *const texts[DIAG_CODES] = {
@@ -75,6 +76,7 @@ void command_explain(struct session *session)
 	text_add(out, "%s %s (%s)\n\n", row->code, row->name, diag_level_name(row->level));
 	add_wrapped(out, arena_text(session->work.keep, "%s.", row->meaning));
 	text_raw(out, "\n", 1);
+	BUG_IF(!texts[code], "%s has no row in explain.def", row->code);
 	add_wrapped(out, texts[code]);
 	example = find_case(row->code);
 	if (!example)

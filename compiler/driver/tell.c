@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "emit/version.h"
+
 static bool write_out(int file, const struct text *text)
 {
 	const char *at = text->at;

@@ -52,76 +52,47 @@ static char *own_folder(struct arena *arena)
 	return folder_of(arena, path);
 }
 
-static const char *against(const char *folder, const char *path, struct arena *arena)
-{
-	return *path == '/' ? path : arena_text(arena, "%s/%s", folder, path);
-}
-
-/* One line of the file, `name value`. */
-static void take_line(struct toolchain *out, const char *folder, const char *line, size_t length,
-		      struct arena *arena)
-{
-	const char *copy = arena_copy(arena, line, length);
-	size_t name = strcspn(copy, " ");
-	const char *value = copy + name + strspn(copy + name, " ");
-
-	if (!strncmp(copy, "cc ", 3) && !out->cc.n)
-		add_words(&out->cc, value, arena);
-	else if (!strncmp(copy, "include ", 8))
-		out->include = against(folder, value, arena);
-	else if (!strncmp(copy, "archive ", 8))
-		out->archive = against(folder, value, arena);
-	else if (!strncmp(copy, "flags ", 6))
-		add_words(&out->flags, value, arena);
-}
-
-static bool read_file(struct toolchain *out, const char *path, struct arena *arena)
+/* The words of a file; none if there is no such file. */
+static void read_words(struct strings *list, const char *path, struct arena *arena)
 {
 	size_t length;
-	const char *text = text_read(arena, path, &length);
-	const char *folder = folder_of(arena, path);
-
-	while (text && *text) {
-		size_t line = strcspn(text, "\n");
-
-		take_line(out, folder, text, line, arena);
-		text += line + (text[line] == '\n');
-	}
-	return text != NULL;
-}
-
-/* Libraries that the archive needs, beside it in the same place and name but for `.flags`. */
-static void read_flags(struct toolchain *out, struct arena *arena)
-{
-	size_t length;
-	size_t stem = strlen(out->archive) - strlen(".a");
-	const char *path = arena_text(arena, "%.*s.flags", (int)stem, out->archive);
 	const char *text = text_read(arena, path, &length);
 
 	if (text)
-		add_words(&out->flags, text, arena);
+		add_words(list, text, arena);
+}
+
+/* $CC, else the compiler that built planc if this machine has it, else cc. */
+static void find_compiler(struct toolchain *out, const char *folder, struct arena *arena)
+{
+	const char *cc = getenv("CC");
+
+	if (cc)
+		add_words(&out->cc, cc, arena);
+	if (!out->cc.n)
+		read_words(&out->cc, arena_text(arena, "%s/cc.txt", folder), arena);
+	if (out->cc.n && *out->cc.at[0] == '/' && access(out->cc.at[0], X_OK))
+		out->cc.n = 0;
+	if (!out->cc.n)
+		add_words(&out->cc, "cc", arena);
 }
 
 bool toolchain_find(struct session *session, struct toolchain *out)
 {
 	struct arena *arena = session->work.keep;
-	const char *own = own_folder(arena), *cc = getenv("CC");
+	const char *own = own_folder(arena), *folder;
 
 	*out = (struct toolchain){0};
-	if (cc)
-		add_words(&out->cc, cc, arena);
-	if (own && !read_file(out, arena_text(arena, "%s/planc.toolchain", own), arena))
-		read_file(out, arena_text(arena, "%s/../lib/planc/planc.toolchain", own), arena);
-	if (!out->cc.n)
-		add_words(&out->cc, "cc", arena);
-	if (!out->archive || !out->include || access(out->archive, R_OK)) {
-		diag_note(fault(session, "the runtime that belongs to this planc was not found"),
-			  "looked for %s",
-			  out->archive ? out->archive : "planc.toolchain, beside planc and in ../lib/planc");
-		return false;
-	}
-	read_flags(out, arena);
-	return true;
+	folder = arena_text(arena, "%s/../lib/planc", own ? own : ".");
+	out->include = arena_text(arena, "%s/../include/planc", own ? own : ".");
+	out->archive = arena_text(arena, "%s/libplanc_rt.a", folder);
+	find_compiler(out, folder, arena);
+	read_words(&out->flags, arena_text(arena, "%s/link.txt", folder), arena);
+	if (!access(out->archive, R_OK) && !access(out->include, X_OK))
+		return true;
+	diag_note(fault(session, "the runtime that belongs to this planc was not found"),
+		  "looked for %s", out->archive);
+	return false;
 }
 
 static void push(struct strings *list, const char *word, struct arena *arena)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C compiler, and where the runtime that belongs to this planc lies. Known from one small file:
- * `planc.toolchain` beside the executable in a build tree, or in ../lib/planc once installed. Lines
- * `name value`; paths are relative to the file. */
+/* The C compiler, and the runtime that belongs to this planc: seen from the folder of planc itself,
+ * ../include/planc/rt/ and ../lib/planc/ with libplanc_rt.a, link.txt (what linking it needs) and
+ * cc.txt (the compiler planc was built with). A build tree is laid out like an installed one. */
 #ifndef DRIVER_TOOLCHAIN_H
 #define DRIVER_TOOLCHAIN_H
 

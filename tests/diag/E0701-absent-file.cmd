@@ -1,0 +1,1 @@
+check absent.plan

@@ -1,0 +1,1 @@
+expand E0702-no-folder.plan -o /dev/null/out.plan

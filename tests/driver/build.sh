@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A plan becomes a program that trains, by `build` and by `run`.
+. "$(dirname "$0")/lib.sh"
+
+expect 0 build tiny.plan -o made --depfile=made.d
+[ -x made/tiny ] || fail 'no program'
+holds made.d made/tiny
+./made/tiny --log log >out 2>err || {
+	fail "the program ended with $?"
+	cat err
+}
+[ "$(grep -c '"step":[0-9]*,"loss"' log)" -eq 2 ] || fail 'not two steps in the log'
+
+# by run: a cache, arguments, the exit code
+XDG_CACHE_HOME=$scratch/cache
+export XDG_CACHE_HOME
+expect 0 run tiny.plan -- --steps 1 --log one
+[ "$(grep -c '"step":[0-9]*,"loss"' one)" -eq 1 ] || fail 'arguments were not passed on'
+expect 0 run -v tiny.plan -- --help
+grep -q 'planc: .*-std=c17' err && fail 'run compiled an unchanged plan again'
+holds out --steps
+"$planc" run -q tiny.plan -- --no-such-option >out 2>err
+[ $? -ne 0 ] || fail 'the exit code of the program was lost'
+[ "$(ls cache/planc | wc -l)" -eq 1 ] || fail 'not one folder in the cache'
+expect 0 run tiny.plan -P micro=4 -o here -- --steps 1
+[ -x here/tiny ] || fail 'run -o'
+finish

@@ -1,0 +1,60 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Every wrong use ends with 2 and says so at its place; the right ones do not.
+. "$(dirname "$0")/lib.sh"
+
+# wrong TEXT ARGUMENT...
+wrong() {
+	text=$1
+	shift
+	expect 2 "$@" && holds err 'error[E060' && holds err "$text"
+}
+
+wrong 'a command is missing'
+wrong 'there is no command `chek`' chek tiny.plan
+wrong 'a command with a similar name exists: `check`' chek tiny.plan
+wrong 'there is no option `--colour`' check --colour tiny.plan
+wrong 'a command is' ''
+wrong 'there is no option `-x`' check -x tiny.plan
+wrong 'too few operands' check
+wrong 'too many operands' emit tiny.plan big.plan -o out.d
+wrong '`-o` needs a value' emit tiny.plan -o
+wrong '`--color` does not take `red`' check --color=red tiny.plan
+wrong '`--error-format` does not take `xml`' check --error-format xml tiny.plan
+wrong '`ten` is not a count' check --max-errors=ten tiny.plan
+wrong '`--quiet` takes no value' check --quiet=yes tiny.plan
+wrong '`planc check` does not take `-o`' check -o out.d tiny.plan
+wrong '`planc fmt` does not take `-P`' fmt -P micro=2 tiny.plan
+wrong 'there is no lint `W9999`' check -D W9999 tiny.plan
+wrong 'needs a folder' emit tiny.plan
+wrong 'needs a folder' build tiny.plan
+wrong '`planc show` cannot show `nothing`' show nothing tiny.plan
+wrong '`planc list` cannot list `nothing`' list nothing
+wrong 'there is no block `nothing`' list settings nothing
+wrong 'there is no code `E9999`' explain E9999
+wrong 'there is no completion for `csh`' completion csh
+wrong 'has no parameter `macro`' check -P macro=2 tiny.plan
+wrong 'NAME=VALUE' check -P micro tiny.plan
+for later in diff fix lsp probe rehearse search view; do
+	wrong "\`planc $later\` is not in this version" $later tiny.plan
+done
+for later in split ranks pipeline traffic cost all; do
+	wrong "\`planc show $later\` is not in this version" show $later tiny.plan
+done
+
+expect 0 check tiny.plan
+expect 0 check -Pmicro=4 tiny.plan tiny.plan -A W0506 -D warnings -I . --color never
+expect 0 check --error-format human --max-errors 0 --fail-fast --verify -qv -- tiny.plan
+expect 1 check -P micro=16 tiny.plan
+expect 0 check - --stdin-name=x.plan <tiny.plan
+holds err x.plan
+expect 0 help
+holds out 'planc COMMAND'
+grep -qE '^  (diff|lsp|fix) ' out && fail 'help lists a command that is refused'
+expect 0 check --help
+holds out '--stop-after'
+expect 0 --version
+holds out "planc $2"
+expect 0 version --json
+holds out "\"planc\": \"$2\""
+finish
