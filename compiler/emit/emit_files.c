@@ -15,7 +15,7 @@ void emit_makefile(struct emitter *e)
 		 "CFLAGS ?= -O2\n"
 		 "FLAGS = -std=c17 -Wall -Wextra -Werror -ffp-contract=off -I$(PLANC)/include/planc\n"
 		 "RUNTIME = $(PLANC)/lib/planc/libplanc_rt.a\n"
-		 "LINK = $(shell cat $(PLANC)/lib/planc/libplanc_rt.flags)\n"
+		 "LINK = $(shell cat $(PLANC)/lib/planc/link.txt)\n"
 		 "\n");
 	text_add(e->out,
 		 "%s: model.o schedule.o\n"
