@@ -69,8 +69,8 @@ static void line_start(struct work *work, struct fault fault, const char *text)
 	else if (strchr("+-*/=<>!", text[0]) && strcmp(text, "=") != 0)
 		diag_note(diag, "move the operator up: a line that ends in an operator goes on");
 	else
-		diag_note(diag, "move it up: a line goes on only after `{`, `,`, an operator or "
-				"`else`, and inside ( ) and [ ]");
+		diag_note(diag, "a line goes on only after `{`, `,`, `else` and operators, and "
+				"inside ( ) and [ ]");
 }
 
 static void stray(struct work *work, struct fault fault, const char *text)
@@ -96,7 +96,7 @@ static void unit(struct work *work, struct fault fault, const char *text)
 #undef UNIT
 		"within", "across", "over", "else"};
 	struct diag *diag = diag_add(work->diags, E0110, fault.at, "`%s` is not a unit", text);
-	diag_at(diag, "after a number stands its unit, or nothing");
+	diag_at(diag, "a unit stands here, or nothing");
 	size_t prefix = strspn(text, "kKMGT") ? 1 : 0;
 	const char *rest = text + prefix;
 	if (prefix &&
@@ -106,7 +106,8 @@ static void unit(struct work *work, struct fault fault, const char *text)
 			  "bits and bytes differ by 8, so `%s` is refused everywhere: "
 			  "links take `Gbit/s` or `GB/s`",
 			  text);
-		diag_note(diag, "for bytes, write `GB` (10^9) or `GiB` (2^30)");
+		if (!strchr(text, '/'))
+			diag_note(diag, "for bytes, write `GB` (10^9) or `GiB` (2^30)");
 		return;
 	}
 	const char *near = name_nearest(text, units, sizeof units / sizeof units[0]);
