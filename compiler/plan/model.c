@@ -1,12 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/model_build.h"
 
+/* Messages for one text: what follows from the first few is noise; one if it did not parse. */
+enum { FAULTS = 3 };
+
 static void block_build(struct builder *builder, const struct node *block);
+
+struct diags *model_sink(struct builder *builder)
+{
+	builder->faulty = true;
+	if (!builder->room)
+		return builder->silent;
+	builder->room--;
+	return builder->work->diags;
+}
 
 static void statement_misplaced(struct builder *builder, const struct node *statement)
 {
 	if (statement->kind == NODE_WORD)
-		model_fault(builder, E0105, statement->span, "a tensor is bound by `name = expression`");
+		model_fault(builder, E0105, statement->span,
+			    "a tensor is bound by `name = expression`");
 	else
 		model_fault(builder, E0216, statement->span,
 			    "an architecture holds bindings and blocks only");
@@ -23,7 +36,8 @@ static void loss_check(struct builder *builder, const struct name *name, uint32_
 
 	if (!name_is(name, "loss")) {
 		if (loss)
-			model_fault(builder, E0215, span, "a cross entropy is bound to `loss` only");
+			model_fault(builder, E0215, span,
+				    "a cross entropy is bound to `loss` only");
 	} else if (builder->loss_bound) {
 		model_fault(builder, E0215, span, "`loss` is bound twice");
 	} else if (builder->region == REGION_REPEAT) {
@@ -41,7 +55,8 @@ static void loss_use_check(struct builder *builder, uint32_t first, struct span 
 {
 	for (uint32_t i = first; i + 1 < builder->calls.n; i++)
 		if (builder->calls.at[i].op == OPERATOR_cross_entropy)
-			model_fault(builder, E0215, span, "a cross entropy is bound to `loss` only");
+			model_fault(builder, E0215, span,
+				    "a cross entropy is bound to `loss` only");
 }
 
 static void binding_build(struct builder *builder, const struct node *setting)
@@ -54,7 +69,8 @@ static void binding_build(struct builder *builder, const struct node *setting)
 	uint32_t value;
 
 	if (!name || setting->flags & NODE_FLAG_OVERRIDE || (tail && tail->kind != NODE_IF)) {
-		model_fault(builder, E0216, setting->span, "a tensor is bound by `name = expression`");
+		model_fault(builder, E0216, setting->span,
+			    "a tensor is bound by `name = expression`");
 		return;
 	}
 	if (tail && !condition_holds(builder, tail->first, &known))
@@ -104,9 +120,9 @@ static void repeat_build(struct builder *builder, const struct node *block)
 	struct span span = block->first->span;
 
 	if (builder->region != REGION_BEFORE || *builder->group) {
-		model_fault(builder, E0214, span, builder->repeated ?
-			    "an architecture has one repeated block" :
-			    "the repeated block stands at the top level");
+		model_fault(builder, E0214, span,
+			    builder->repeated ? "an architecture has one repeated block"
+					      : "the repeated block stands at the top level");
 		return;
 	}
 	builder->repeated = true;
@@ -166,7 +182,8 @@ static void inner_block_build(struct builder *builder, const struct node *block)
 		if (node_path_is(block->first, heads[i])) {
 			if (!top)
 				model_fault(builder, E0216, block->first->span,
-					    "`%s` stands at the top level of an architecture", heads[i]);
+					    "`%s` stands at the top level of an architecture",
+					    heads[i]);
 			return;
 		}
 	group_build(builder, block);
@@ -198,7 +215,8 @@ static void heads_read(struct builder *builder, const struct node *body)
 		if (node_path_is(child->first, "tensor"))
 			dims_read(builder, node_child(child, 1), &builder->model->tensor_dims);
 		else
-			model_fault(builder, E0216, child->span, "an architecture names `tensor dims` only");
+			model_fault(builder, E0216, child->span,
+				    "an architecture names `tensor dims` only");
 	}
 }
 
@@ -302,6 +320,19 @@ static void text_build(struct builder *builder, const struct node *architecture)
 			    "the architecture binds no `loss`");
 }
 
+/* Messages worth giving for a text: some may be owed to faults of spelling in it. */
+static uint32_t room_for(const struct node *architecture, const struct diags *diags)
+{
+	for (uint32_t i = 0; i < diags->all.n; i++) {
+		const struct diag *diag = diags->all.at[i];
+
+		if (diag->code < E0201 && diag->span.lo >= architecture->span.lo &&
+		    diag->span.lo < architecture->span.hi)
+			return 1;
+	}
+	return FAULTS;
+}
+
 static struct model *model_new(const struct node *architecture, struct work *work)
 {
 	struct model *model = ARENA_NEW(work->keep, struct model);
@@ -323,8 +354,14 @@ bool model_resolve(const struct node *architecture, const struct node *model_blo
 	struct model *model = model_new(architecture, work);
 	struct model_settings settings = {.outer = scope, .work = work};
 	struct builder builder = {
-		.work = work, .model = model, .settings = &settings,
-		.group = "", .stored_prefix = "", .path_prefix = "",
+		.work = work,
+		.model = model,
+		.settings = &settings,
+		.group = "",
+		.stored_prefix = "",
+		.path_prefix = "",
+		.room = room_for(architecture, work->diags),
+		.silent = diags_new(work->keep, work->sources),
 	};
 
 	settings_read(&settings, architecture, model_block, base_body);
@@ -360,7 +397,8 @@ void model_set_batch(struct plan *plan)
 	if (!model)
 		return;
 	if (!batch->poisoned && batch->i > 0) {
-		model->dims[model->batch].size = model->dims[model->batch].padded = (uint64_t)batch->i;
+		model->dims[model->batch].size = model->dims[model->batch].padded =
+			(uint64_t)batch->i;
 		model->dims[model->batch].span = batch->span;
 	}
 	if (!tokens->poisoned && tokens->i > 0) {

@@ -53,7 +53,7 @@ struct model_call {
 	const char *group;           /* "attention.core", or "" outside groups */
 	uint32_t operands[4], noperands; /* values */
 	uint32_t result;             /* value; cross_entropy: the loss */
-	struct dims from, to;        /* both sides of `->`; norms: `along` (or the last dim) in from */
+	struct dims from, to;        /* both sides of `->`; norms: `along` in from, never empty */
 	const struct model_name *as; /* NULL: no parameters, or tied */
 	const struct model_name *tied; /* the weight it shares, by its stored name */
 	bool bias, causal, stored_in_out; /* stored_in_out: the hub keeps [in, out] */
@@ -82,7 +82,7 @@ struct model {
 	uint32_t ndims, batch, tokens;   /* batch, tokens: their indices */
 	uint64_t layers;                 /* copies of the repeated block; 1 if there is none */
 	struct span layers_span;
-	uint32_t vocab;                  /* the dim that vocab_pad_to pads: reduced by cross_entropy; or NO_ID */
+	uint32_t vocab;                  /* dim that vocab_pad_to pads, of the loss; or NO_ID */
 	struct model_call *calls;        /* before, repeat, after; each in text order */
 	uint32_t ncalls, nvalues;
 	/* the tensor carried through the repeated block: on entry, and bound at its end */
@@ -108,12 +108,15 @@ char *model_dims_text(const struct model *model, const struct dims *dims, struct
 bool dims_have(const struct dims *dims, uint32_t dim);
 /* Product of the logical sizes; false on overflow. */
 bool model_elements(const struct model *model, const struct dims *dims, uint64_t *out);
-/* Weights and biases that the call makes in one copy, logical; 0 for a tied one. False on overflow. */
+/* Weights and biases that the call makes in one copy, logical; 0 for a tied one. False on
+ * overflow. */
 bool model_call_params(const struct model *model, const struct model_call *call, uint64_t *out);
-/* Exact number of weights: padding not counted, tied ones once. False on overflow. Assumes: complete. */
+/* Exact number of weights: padding not counted, tied ones once. False on overflow. Assumes:
+ * complete. */
 bool model_params(const struct model *model, uint64_t *out);
-/* Dims of every value from the calls' dims, by the operators table. `value_dims` has nvalues places.
- * False, with E0213 at each faulty call, if one does not fit; what follows from it raises nothing. */
+/* Dims of every value from the calls' dims, by the operators table. `value_dims` has nvalues
+ * places. False, with E0213 at each faulty call, if one does not fit; what follows from it raises
+ * nothing. */
 bool model_infer(const struct model *model, struct dims *value_dims, struct work *work);
 
 #endif

@@ -5,9 +5,9 @@
 #include "plan/model_build.h"
 
 enum argument_kind {
-	ARGUMENT_DIMS,   /* call->from */
+	ARGUMENT_DIMS,	 /* call->from */
 	ARGUMENT_NUMBER, /* a double at `offset`, low <= x < high */
-	ARGUMENT_FLAG,   /* a bool at `offset` */
+	ARGUMENT_FLAG,	 /* a bool at `offset` */
 	ARGUMENT_INIT,
 	ARGUMENT_STORED,
 	ARGUMENT_MASK,
@@ -36,7 +36,8 @@ static const struct argument {
 	{OPERATOR_rope, "factor", ARGUMENT_NUMBER, false, TYPE_FACTOR, AT(scaling[0]), 1, HUGE_VAL},
 	{OPERATOR_rope, "low", ARGUMENT_NUMBER, false, TYPE_FACTOR, AT(scaling[1]), 0, HUGE_VAL},
 	{OPERATOR_rope, "high", ARGUMENT_NUMBER, false, TYPE_FACTOR, AT(scaling[2]), 0, HUGE_VAL},
-	{OPERATOR_rope, "original", ARGUMENT_NUMBER, false, TYPE_FACTOR, AT(scaling[3]), 0, HUGE_VAL},
+	{OPERATOR_rope, "original", ARGUMENT_NUMBER, false, TYPE_FACTOR, AT(scaling[3]), 0,
+	 HUGE_VAL},
 	{OPERATOR_attend, "mask", ARGUMENT_MASK, false, TYPE_WORD, 0, 0, 0},
 	{OPERATOR_attend, "dropout", ARGUMENT_NUMBER, false, TYPE_SHARE, AT(rate), 0, 1},
 	{OPERATOR_dropout, "rate", ARGUMENT_NUMBER, true, TYPE_SHARE, AT(rate), 0, 1},
@@ -90,8 +91,9 @@ bool dims_read(struct builder *builder, const struct node *expr, struct dims *ou
 			return false;
 		}
 		if (dims_have(out, dim) || out->n == DIM_MAX) {
-			model_fault(builder, E0213, at->span, out->n == DIM_MAX ?
-				    "a tensor has at most eight dims" : "a dim stands twice in a list");
+			model_fault(builder, E0213, at->span,
+				    out->n == DIM_MAX ? "a tensor has at most eight dims"
+						      : "a dim stands twice in a list");
 			return false;
 		}
 		out->at[out->n++] = dim;
@@ -113,14 +115,14 @@ static int word_of(struct builder *builder, const struct argument *row, const st
 	if (name_is(name, second))
 		return 1;
 	if (expr->kind != NODE_ERROR)
-		diag_note(bad_argument(builder, expr->span, row->name, row->op), "it takes `%s` or `%s`",
-			  first, second);
+		diag_note(bad_argument(builder, expr->span, row->name, row->op),
+			  "it takes `%s` or `%s`", first, second);
 	builder->faulty = true;
 	return -1;
 }
 
-static bool read_value(struct builder *builder, const struct argument *row,
-		       const struct node *expr, struct value *out)
+static bool read_value(struct builder *builder, const struct argument *row, const struct node *expr,
+		       struct value *out)
 {
 	struct work *work = builder->work;
 
@@ -162,8 +164,8 @@ static void read_argument(struct builder *builder, const struct argument *row,
 			*(bool *)((char *)call + row->offset) = value.i != 0;
 		break;
 	case ARGUMENT_INIT:
-		call->init = word_of(builder, row, expr, "normal", "residual") == 1 ? INIT_RESIDUAL :
-										       INIT_NORMAL;
+		call->init = word_of(builder, row, expr, "normal", "residual") == 1 ? INIT_RESIDUAL
+										    : INIT_NORMAL;
 		break;
 	case ARGUMENT_STORED:
 		call->stored_in_out = word_of(builder, row, expr, "out_in", "in_out") == 1;
@@ -191,7 +193,8 @@ static void report_unknown(struct builder *builder, const struct node *path, enu
 
 	for (uint32_t i = 0; i < ARGUMENTS; i++)
 		if (arguments[i].op == op)
-			list = arena_text(keep, "%s%s`%s`", list, *list ? ", " : "", arguments[i].name);
+			list = arena_text(keep, "%s%s`%s`", list, *list ? ", " : "",
+					  arguments[i].name);
 	if (*list)
 		diag_note(diag, "it takes %s", list);
 }
@@ -252,8 +255,8 @@ bool arguments_read(struct builder *builder, const struct node *node, struct mod
 		model_fault(builder, E0212, node->span, "`%s` needs `dims -> dims`", row->name);
 	for (uint32_t i = 0; i < ARGUMENTS; i++)
 		if (arguments[i].op == out->op && arguments[i].needed && !seen[i])
-			model_fault(builder, E0212, node->span, "`%s` needs the argument `%s`", row->name,
-				    arguments[i].name);
+			model_fault(builder, E0212, node->span, "`%s` needs the argument `%s`",
+				    row->name, arguments[i].name);
 	arrow = !builder->faulty;
 	builder->faulty |= before;
 	return arrow;

@@ -10,8 +10,8 @@
 struct model_entry {
 	const struct name *name;
 	enum value_type type;
-	bool size;               /* becomes a dim */
-	bool fallback;           /* `expr` is the architecture's: it sees no outer scope */
+	bool size;		 /* becomes a dim */
+	bool fallback;		 /* `expr` is the architecture's: it sees no outer scope */
 	const struct node *expr; /* NULL: missing */
 	struct span declared;
 	enum { ENTRY_NEW, ENTRY_OPEN, ENTRY_DONE } state;
@@ -51,18 +51,21 @@ struct builder {
 	struct model *model;
 	struct model_settings *settings;
 	VEC(struct model_call) calls;
+	VEC(struct model_call) named; /* calls with `as`, those that were dropped for a fault too */
 	VEC(struct bound) bound; /* visible names; those bound in the repeated block at the end */
-	VEC(struct bound) left;  /* names that did not leave the repeated block */
-	VEC(struct bound) read;  /* names from before the block that were read in it */
+	VEC(struct bound) left;	 /* names that did not leave the repeated block */
+	VEC(struct bound) read;	 /* names from before the block that were read in it */
 	VEC(struct rebound) rebound;
-	uint32_t outside;        /* length of `bound` on entry of the repeated block */
+	uint32_t outside; /* length of `bound` on entry of the repeated block */
 	enum region region;
-	bool repeated;           /* the repeated block was seen */
+	bool repeated; /* the repeated block was seen */
 	const char *group;
 	const char *stored_prefix, *path_prefix; /* "h.{layer}.", "layer."; "" outside */
-	bool stored_in_out;      /* the architecture's `stored { linear = in_out }` */
+	bool stored_in_out; /* the architecture's `stored { linear = in_out }` */
 	bool loss_bound;
 	bool faulty;
+	uint32_t room; /* faults of the text that are still worth a message */
+	struct diags *silent;
 };
 
 /* Operator calls of a tensor expression in evaluation order; the value, or NO_ID after a fault.
@@ -87,8 +90,10 @@ void name_bind(struct builder *builder, const struct name *name, uint32_t value,
 void repeat_enter(struct builder *builder);
 void repeat_leave(struct builder *builder, struct span span);
 
-/* A diagnostic that marks the model faulty. */
-#define model_fault(builder, ...) ((builder)->faulty = true, diag_add((builder)->work->diags, __VA_ARGS__))
+/* Where the next fault goes: it marks the model faulty; beyond `room` faults nothing is recorded.
+ */
+struct diags *model_sink(struct builder *builder);
+#define model_fault(builder, ...) diag_add(model_sink(builder), __VA_ARGS__)
 
 /* The single name of a NODE_PATH or NODE_NAME, or NULL for a dotted one. */
 const struct name *path_single(const struct node *path);

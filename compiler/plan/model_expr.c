@@ -28,7 +28,8 @@ static void report_operator(struct builder *builder, const struct node *path)
 	const char *names[OPERATORS];
 	const char *text = node_path_text(path, keep);
 	const char *near;
-	struct diag *diag = model_fault(builder, E0212, path->span, "there is no operator `%s`", text);
+	struct diag *diag =
+		model_fault(builder, E0212, path->span, "there is no operator `%s`", text);
 
 	for (uint32_t i = 0; i < OPERATORS; i++)
 		names[i] = operator_row(i)->name;
@@ -43,13 +44,13 @@ static void check_element(struct builder *builder, const struct model_call *call
 			  struct span span)
 {
 	bool integer = call->operands[k] < GIVENS;
-	bool wanted = call->op == OPERATOR_lookup ||
-		      (call->op == OPERATOR_cross_entropy && k == 1);
+	bool wanted = call->op == OPERATOR_lookup || (call->op == OPERATOR_cross_entropy && k == 1);
 
 	if (integer != wanted)
-		model_fault(builder, E0212, span, "`%s` takes %s here", operator_row(call->op)->name,
-			    wanted ? "one of `tokens`, `targets`, `position`" :
-				     "a tensor of numbers, not of indices");
+		model_fault(builder, E0212, span, "`%s` takes %s here",
+			    operator_row(call->op)->name,
+			    wanted ? "one of `tokens`, `targets`, `position`"
+				   : "a tensor of numbers, not of indices");
 }
 
 /* Operands of a call, evaluated from left to right; false after a fault. */
@@ -77,8 +78,8 @@ static bool operands_build(struct builder *builder, const struct node *node,
 	call->noperands = row->operands;
 	if (count == row->operands)
 		return good;
-	model_fault(builder, E0212, node->span, "`%s` takes %u tensor%s, this call has %u", row->name,
-		    row->operands, row->operands == 1 ? "" : "s", count);
+	model_fault(builder, E0212, node->span, "`%s` takes %u tensor%s, this call has %u",
+		    row->name, row->operands, row->operands == 1 ? "" : "s", count);
 	return false;
 }
 
@@ -100,7 +101,8 @@ static uint32_t call_build(struct builder *builder, const struct node *node,
 		parameters_name(builder, name, &call);
 	else if (operator_row(call.op)->params)
 		diag_note(model_fault(builder, E0211, node->span,
-				      "`%s` makes parameters without a name", operator_row(call.op)->name),
+				      "`%s` makes parameters without a name",
+				      operator_row(call.op)->name),
 			  "write `as \"name\"` for a new weight, `tied \"name\"` for a shared one");
 	if (!good)
 		return NO_ID;
@@ -113,7 +115,9 @@ static uint32_t binary_build(struct builder *builder, const struct node *node,
 			     const struct name *binding)
 {
 	static const enum operator_id ops[] = {
-		[BINARY_ADD] = OPERATOR_add, [BINARY_SUB] = OPERATOR_sub, [BINARY_MUL] = OPERATOR_mul,
+		[BINARY_ADD] = OPERATOR_add,
+		[BINARY_SUB] = OPERATOR_sub,
+		[BINARY_MUL] = OPERATOR_mul,
 	};
 	struct model_call call = {.span = node->span, .binding = binding, .noperands = 2};
 
@@ -176,13 +180,14 @@ static int32_t piece_of(struct builder *builder, const struct node *string, cons
 	return (int32_t)piece;
 }
 
-/* Same stored tensor: both whole or the same piece is a clash; pieces count from 0 in text order. */
+/* Same stored tensor: both whole or the same piece is a clash; pieces count from 0 in text order.
+ */
 static void check_unique(struct builder *builder, const struct model_name *name)
 {
 	int32_t next = 0;
 
-	for (uint32_t i = 0; i < builder->calls.n; i++) {
-		const struct model_name *other = builder->calls.at[i].as;
+	for (uint32_t i = 0; i < builder->named.n; i++) {
+		const struct model_name *other = builder->named.at[i].as;
 
 		if (!other || strcmp(other->stored, name->stored))
 			continue;
@@ -206,14 +211,15 @@ static void tie(struct builder *builder, const struct node *string, struct model
 	const struct model_call *home = NULL;
 	bool same;
 
-	for (uint32_t i = 0; i < builder->calls.n; i++) {
-		const struct model_name *as = builder->calls.at[i].as;
+	for (uint32_t i = 0; i < builder->named.n; i++) {
+		const struct model_name *as = builder->named.at[i].as;
 
 		if (as && (!strcmp(as->path, inner) || !strcmp(as->path, text)))
-			home = &builder->calls.at[i];
+			home = &builder->named.at[i];
 	}
 	if (!home) {
-		model_fault(builder, E0217, string->span, "no weight `%s` stands before this one", text);
+		model_fault(builder, E0217, string->span, "no weight `%s` stands before this one",
+			    text);
 		return;
 	}
 	if ((home->region == REGION_REPEAT) != (builder->region == REGION_REPEAT))
@@ -223,12 +229,15 @@ static void tie(struct builder *builder, const struct node *string, struct model
 		model_fault(builder, E0217, call->span, "a tied weight has no bias");
 	same = home->from.n + home->to.n == call->from.n + call->to.n;
 	for (uint32_t i = 0; i < home->from.n; i++)
-		same &= dims_have(&call->from, home->from.at[i]) || dims_have(&call->to, home->from.at[i]);
+		same &= dims_have(&call->from, home->from.at[i]) ||
+			dims_have(&call->to, home->from.at[i]);
 	for (uint32_t i = 0; i < home->to.n; i++)
-		same &= dims_have(&call->from, home->to.at[i]) || dims_have(&call->to, home->to.at[i]);
-	if (!same && call->to.n)
-		diag_label(model_fault(builder, E0217, call->span, "weight `%s` has other dims", text),
-			   home->span, "made here");
+		same &= dims_have(&call->from, home->to.at[i]) ||
+			dims_have(&call->to, home->to.at[i]);
+	if (!same && call->to.n && (home->to.n || !operator_row(home->op)->arrow))
+		diag_label(
+			model_fault(builder, E0217, call->span, "weight `%s` has other dims", text),
+			home->span, "made here");
 	call->tied = home->as;
 }
 
@@ -253,5 +262,7 @@ void parameters_name(struct builder *builder, const struct node *node, struct mo
 		name->span = string->span;
 		check_unique(builder, name);
 		call->as = name;
+		call->region = builder->region;
+		vec_push(keep, &builder->named, *call);
 	}
 }

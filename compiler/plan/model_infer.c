@@ -46,10 +46,10 @@ static bool join(struct infer *infer, const struct model_call *call, struct dims
 {
 	for (uint32_t i = 0; i < b->n; i++) {
 		if (dims_have(a, b->at[i])) {
-			fault(infer, call, arena_text(infer->work->keep,
-						      "dim `%s` would stand twice in the result of `%s`",
-						      infer->model->dims[b->at[i]].name->text,
-						      op_name(call)));
+			fault(infer, call,
+			      arena_text(infer->work->keep,
+					 "dim `%s` would stand twice in the result of `%s`",
+					 infer->model->dims[b->at[i]].name->text, op_name(call)));
 			return false;
 		}
 		if (a->n == DIM_MAX) {
@@ -74,7 +74,8 @@ static bool infer_linear(struct infer *infer, const struct model_call *call,
 	*out = *x[0];
 	if (!ends_in(x[0], &call->from)) {
 		diag_at(fault(infer, call,
-			      arena_text(infer->work->keep, "`linear` contracts %s, the tensor has %s",
+			      arena_text(infer->work->keep,
+					 "`linear` contracts %s, the tensor has %s",
 					 text_of(infer, &call->from), text_of(infer, x[0]))),
 			"what is contracted are the tensor's last dims, in order");
 		return false;
@@ -89,9 +90,9 @@ static bool infer_norm(struct infer *infer, const struct model_call *call,
 	*out = *x[0];
 	if (x[0]->n && ends_in(x[0], &call->from))
 		return true;
-	diag_at(fault(infer, call, arena_text(infer->work->keep, "`%s` runs along %s, the tensor has %s",
-					      op_name(call), text_of(infer, &call->from),
-					      text_of(infer, x[0]))),
+	diag_at(fault(infer, call,
+		      arena_text(infer->work->keep, "`%s` runs along %s, the tensor has %s",
+				 op_name(call), text_of(infer, &call->from), text_of(infer, x[0]))),
 		"`along` are the tensor's last dims, in order");
 	return false;
 }
@@ -104,16 +105,17 @@ static bool infer_rope(struct infer *infer, const struct model_call *call,
 
 	*out = *x[0];
 	if (!dims_have(x[0], model->tokens) || x[0]->at[x[0]->n - 1] == model->tokens) {
-		fault(infer, call, arena_text(infer->work->keep,
-					      "`rope` turns a dim after `tokens`, the tensor has %s",
-					      text_of(infer, x[0])));
+		fault(infer, call,
+		      arena_text(infer->work->keep,
+				 "`rope` turns a dim after `tokens`, the tensor has %s",
+				 text_of(infer, x[0])));
 		return false;
 	}
 	if (last->size % 2 == 0)
 		return true;
-	diag_label(fault(infer, call, arena_text(infer->work->keep,
-						 "`rope` turns pairs, and `%s` (%llu) is odd",
-						 last->name->text, (unsigned long long)last->size)),
+	diag_label(fault(infer, call,
+			 arena_text(infer->work->keep, "`rope` turns pairs, and `%s` (%llu) is odd",
+				    last->name->text, (unsigned long long)last->size)),
 		   last->span, "`%s`", last->name->text);
 	return false;
 }
@@ -130,11 +132,11 @@ static bool attend_fits(const struct model *model, const struct dims *q, const s
 static void report_groups(struct infer *infer, const struct model_call *call,
 			  const struct dim *heads, const struct dim *groups)
 {
-	struct diag *diag = diag_add(infer->work->diags, E0213,
-				     groups->span.hi ? groups->span : call->span,
-				     "`%s` (%llu) does not divide over `%s` (%llu)",
-				     heads->name->text, (unsigned long long)heads->size,
-				     groups->name->text, (unsigned long long)groups->size);
+	struct diag *diag =
+		diag_add(infer->work->diags, E0213, groups->span.hi ? groups->span : call->span,
+			 "`%s` (%llu) does not divide over `%s` (%llu)", heads->name->text,
+			 (unsigned long long)heads->size, groups->name->text,
+			 (unsigned long long)groups->size);
 
 	infer->faulty = true;
 	diag_at(diag, "each serves the same number of `%s`", heads->name->text);
@@ -152,7 +154,8 @@ static bool infer_attend(struct infer *infer, const struct model_call *call,
 
 	*out = *x[0];
 	if (!attend_fits(model, x[0], x[1]) || !same(x[1], x[2])) {
-		struct diag *diag = fault(infer, call, "the tensors of `attend` do not fit together");
+		struct diag *diag =
+			fault(infer, call, "the tensors of `attend` do not fit together");
 
 		diag_note(diag, "it takes q [.., tokens, H, D] and k, v [.., tokens, K, D]");
 		diag_note(diag, "q has %s, k has %s, v has %s", text_of(infer, x[0]),
@@ -189,9 +192,10 @@ static bool infer_binary(struct infer *infer, const struct model_call *call,
 	*out = *a;
 	if (subsequence(a, b))
 		return true;
-	diag_note(fault(infer, call, arena_text(infer->work->keep,
-						"tensors with dims %s and %s cannot be combined",
-						text_of(infer, x[0]), text_of(infer, x[1]))),
+	diag_note(fault(infer, call,
+			arena_text(infer->work->keep,
+				   "tensors with dims %s and %s cannot be combined",
+				   text_of(infer, x[0]), text_of(infer, x[1]))),
 		  "the dims of one stand, in order, in the other");
 	return false;
 }
@@ -214,9 +218,10 @@ static bool infer_cross_entropy(struct infer *infer, const struct model_call *ca
 	rows.n -= rows.n > 0;
 	if (x[0]->n && same(&rows, x[1]))
 		return true;
-	diag_note(fault(infer, call, arena_text(infer->work->keep,
-						"logits with dims %s do not fit targets with dims %s",
-						text_of(infer, x[0]), text_of(infer, x[1]))),
+	diag_note(fault(infer, call,
+			arena_text(infer->work->keep,
+				   "logits with dims %s do not fit targets with dims %s",
+				   text_of(infer, x[0]), text_of(infer, x[1]))),
 		  "the logits have the dims of the targets and one more, the vocabulary");
 	return false;
 }
@@ -251,8 +256,7 @@ static void infer_call(struct infer *infer, const struct model_call *call)
 			return;
 		x[i] = &infer->dims[call->operands[i]];
 	}
-	infer->known[call->result] =
-		rules[call->op](infer, call, x, &infer->dims[call->result]);
+	infer->known[call->result] = rules[call->op](infer, call, x, &infer->dims[call->result]);
 }
 
 static void check_carried(struct infer *infer)

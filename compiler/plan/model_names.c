@@ -20,6 +20,7 @@ static uint32_t given_find(const struct name *name)
 	return NO_ID;
 }
 
+/* From then on the name stands for a faulty value, which raises nothing further. */
 static void report_unknown(struct builder *builder, const struct node *path)
 {
 	struct arena *keep = builder->work->keep;
@@ -27,8 +28,8 @@ static void report_unknown(struct builder *builder, const struct node *path)
 	const char **names = ARENA_ARRAY(keep, const char *, builder->bound.n + GIVENS);
 	size_t count = 0;
 	const char *near;
-	struct diag *diag = model_fault(builder, E0203, path->span,
-					"no tensor `%s` is bound here", text);
+	struct diag *diag =
+		model_fault(builder, E0203, path->span, "no tensor `%s` is bound here", text);
 
 	for (; count < GIVENS; count++)
 		names[count] = given_names[count];
@@ -37,6 +38,11 @@ static void report_unknown(struct builder *builder, const struct node *path)
 	near = name_nearest(text, names, count);
 	if (near)
 		diag_note(diag, "a tensor with a similar name exists: `%s`", near);
+	if (path_single(path)) {
+		struct bound faulty = {path_single(path), NO_ID, path->span};
+
+		vec_push(keep, &builder->bound, faulty);
+	}
 }
 
 /* A name that was bound in the repeated block and is read after it. */
@@ -47,6 +53,8 @@ static bool report_left(struct builder *builder, const struct node *path, const 
 
 		if (left->name != name)
 			continue;
+		if (left->value == NO_ID)
+			return true;
 		diag_label(model_fault(builder, E0214, path->span,
 				       "`%s` does not leave the repeated block", name->text),
 			   left->span, "bound here, inside the block");
@@ -126,11 +134,12 @@ static void check_entered(struct builder *builder)
 		struct bound *read = &builder->read.at[i];
 
 		if (!carried(builder, read->name))
-			diag_note(model_fault(builder, E0214, read->span,
-					      "`%s` enters the repeated block and is not carried",
-					      read->name->text),
-				  "what is bound before and again inside is carried; beside it only "
-				  "given tensors enter");
+			diag_note(
+				model_fault(builder, E0214, read->span,
+					    "`%s` enters the repeated block and is not carried",
+					    read->name->text),
+				"what is bound before and again inside is carried; beside it only "
+				"given tensors enter");
 	}
 }
 
@@ -147,10 +156,11 @@ void repeat_leave(struct builder *builder, struct span span)
 		if (!carried(builder, bound->name))
 			continue;
 		if (first) {
-			diag_label(model_fault(builder, E0214, span,
-					       "the repeated block carries two tensors, `%s` and `%s`",
-					       first->name->text, bound->name->text),
-				   bound->span, "bound before the block, and again inside");
+			diag_label(
+				model_fault(builder, E0214, span,
+					    "the repeated block carries two tensors, `%s` and `%s`",
+					    first->name->text, bound->name->text),
+				bound->span, "bound before the block, and again inside");
 			continue;
 		}
 		first = bound;

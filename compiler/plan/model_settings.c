@@ -5,7 +5,10 @@ static const struct {
 	const char *name;
 	enum value_type type;
 } option_types[] = {
-	{"bool", TYPE_BOOL}, {"count", TYPE_COUNT}, {"factor", TYPE_FACTOR}, {"share", TYPE_SHARE},
+	{"bool", TYPE_BOOL},
+	{"count", TYPE_COUNT},
+	{"factor", TYPE_FACTOR},
+	{"share", TYPE_SHARE},
 };
 
 const struct name *path_single(const struct node *path)
@@ -41,7 +44,8 @@ static const char *architecture_text(struct model_settings *settings)
 	return name && name->name ? name->name->text : "?";
 }
 
-/* A quotient of sizes that is no whole number, shown where the divisor was given. True if reported. */
+/* A quotient of sizes that is no whole number, shown where the divisor was given. True if reported.
+ */
 static bool report_remainder(struct model_settings *settings, const struct model_entry *entry)
 {
 	struct work *work = settings->work;
@@ -116,9 +120,9 @@ static void evaluate(struct model_settings *settings, struct model_entry *entry)
 static void report_cycle(struct model_settings *settings, const struct model_entry *entry,
 			 const struct node *path)
 {
-	struct diag *diag = fault(settings, E0205, path->span,
-				  arena_text(settings->work->keep, "`%s` refers to itself",
-					     entry->name->text));
+	struct diag *diag =
+		fault(settings, E0205, path->span,
+		      arena_text(settings->work->keep, "`%s` refers to itself", entry->name->text));
 
 	diag_label(diag, entry->expr->span, "its value is worked out here");
 }
@@ -161,8 +165,12 @@ static void declare(struct model_settings *settings, const struct node *path, en
 	const struct name *name = path_single(path);
 	const struct model_entry *first = name ? settings_find(settings, name) : NULL;
 	struct model_entry entry = {
-		.name = name, .type = type, .size = size, .fallback = expr != NULL,
-		.expr = expr, .declared = path->span,
+		.name = name,
+		.type = type,
+		.size = size,
+		.fallback = expr != NULL,
+		.expr = expr,
+		.declared = path->span,
 	};
 
 	if (!name) {
@@ -171,9 +179,9 @@ static void declare(struct model_settings *settings, const struct node *path, en
 		fault(settings, E0202, path->span,
 		      arena_text(settings->work->keep, "dim `%s` is given by `train`", name->text));
 	} else if (first) {
-		struct diag *diag = fault(settings, E0202, path->span,
-					  arena_text(settings->work->keep,
-						     "`%s` is declared twice", name->text));
+		struct diag *diag = fault(
+			settings, E0202, path->span,
+			arena_text(settings->work->keep, "`%s` is declared twice", name->text));
 
 		diag_label(diag, first->declared, "declared here first");
 	} else {
@@ -287,28 +295,52 @@ static void take(struct model_settings *settings, const struct node *body)
 			    path_single(first->first) &&
 			    path_single(first->first) == path_single(child->first) &&
 			    !(child->flags & NODE_FLAG_OVERRIDE)) {
-				diag_label(fault(settings, E0202, child->first->span,
-						 arena_text(settings->work->keep,
-							    "`%s` is set twice",
-							    path_single(child->first)->text)),
-					   first->first->span, "set here first");
+				diag_label(
+					fault(settings, E0202, child->first->span,
+					      arena_text(settings->work->keep, "`%s` is set twice",
+							 path_single(child->first)->text)),
+					first->first->span, "set here first");
 				break;
 			}
 	}
 }
 
-static void report_missing(struct model_settings *settings, const struct model_entry *entry,
-			   const struct node *body)
+/* What seems to be missing may stand in a text that did not parse. */
+static bool spelling_faults(const struct diags *diags)
 {
-	struct span span = body ? body->span : settings->architecture->span;
+	for (uint32_t i = 0; i < diags->all.n; i++)
+		if (diags->all.at[i]->code < E0201)
+			return true;
+	return false;
+}
+
+/* All that is missing, in one message at the start of the model's body. */
+static void report_missing(struct model_settings *settings, const struct node *body)
+{
+	struct arena *keep = settings->work->keep;
+	struct span span = body ? body->span : settings->architecture->first->span;
+	const char *list = "";
 	struct diag *diag;
 
-	span.hi = span.lo + 1;
-	diag = fault(settings, E0206, span,
-		     arena_text(settings->work->keep, "the model lacks %s `%s`",
-				entry->size ? "size" : "option", entry->name->text));
+	for (uint32_t i = 0; i + 1 < settings->list.n; i++) {
+		struct model_entry *entry = &settings->list.at[i];
+
+		if (!entry->expr)
+			list = arena_text(keep, "%s%s`%s`", list, *list ? ", " : "",
+					  entry->name->text);
+	}
+	if (!*list)
+		return;
+	settings->faulty = true;
+	if (spelling_faults(settings->work->diags))
+		return;
+	if (body)
+		span.hi = span.lo + 1;
+	diag = fault(settings, E0206, span, arena_text(keep, "the model does not set %s", list));
 	diag_at(diag, "architecture `%s` has no default for it", architecture_text(settings));
-	diag_label(diag, entry->declared, "declared here");
+	for (uint32_t i = 0; i + 1 < settings->list.n; i++)
+		if (!settings->list.at[i].expr)
+			diag_label(diag, settings->list.at[i].declared, "declared here");
 }
 
 void settings_read(struct model_settings *settings, const struct node *architecture,
@@ -324,14 +356,13 @@ void settings_read(struct model_settings *settings, const struct node *architect
 	vec_push(settings->work->keep, &settings->list, pad);
 	take(settings, base_body);
 	take(settings, model_block);
+	for (uint32_t i = 0; i + 1 < settings->list.n; i++)
+		settings->list.at[i].value.poisoned = !settings->list.at[i].expr;
 	for (uint32_t i = 0; i < settings->list.n; i++) {
 		struct model_entry *entry = &settings->list.at[i];
 
-		if (!entry->expr && i + 1 < settings->list.n) {
-			entry->value.poisoned = true;
-			report_missing(settings, entry, model_block ? model_block : base_body);
-		} else if (entry->expr && entry->state == ENTRY_NEW) {
+		if (entry->expr && entry->state == ENTRY_NEW)
 			evaluate(settings, entry);
-		}
 	}
+	report_missing(settings, model_block ? model_block : base_body);
 }

@@ -12,8 +12,8 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* Bytes of weights with their optimizer state, and of every activation of a step kept at once, fit 64
- * bits: no later size can overflow. */
+/* Bytes of weights with their optimizer state, and of every activation of a step kept at once, fit
+ * 64 bits: no later size can overflow. */
 bool rule_sizes(const struct plan *plan, struct work *work)
 {
 	enum { STATE_BYTES = 32, ELEMENT_BYTES = 64 };
@@ -94,7 +94,8 @@ bool rule_replicate(const struct plan *plan, struct work *work)
 	if (!tensor || tensor->replicate <= 1 || tensor->replicate_dim == NO_ID)
 		return true;
 	if (!grouped(model, tensor->replicate_dim)) {
-		diag_note(diag_add(work->diags, E0306, tensor->span, "`%s` cannot be kept in copies",
+		diag_note(diag_add(work->diags, E0306, tensor->span,
+				   "`%s` cannot be kept in copies",
 				   model->dims[tensor->replicate_dim].name->text),
 			  "only key/value heads, of which there are fewer than heads, can");
 		return false;
@@ -184,10 +185,12 @@ bool rule_vocab_divides(const struct plan *plan, struct work *work)
 			strategy_axes(plan, tensor, work->keep), (unsigned long long)ranks);
 	diag_at(diag, "asked for here");
 	diag_label(diag, vocab->span, "%llu * %llu + %llu", (unsigned long long)ranks,
-		   (unsigned long long)(vocab->size / ranks), (unsigned long long)(vocab->size % ranks));
+		   (unsigned long long)(vocab->size / ranks),
+		   (unsigned long long)(vocab->size % ranks));
 	label_axes(diag, plan, tensor);
 	if (num_align(vocab->size, ranks * 128, &rows))
-		diag_note(diag, "`vocab_pad_to = %llu` in the model pads it to %llu rows, %llu unused",
+		diag_note(diag,
+			  "`vocab_pad_to = %llu` in the model pads it to %llu rows, %llu unused",
 			  (unsigned long long)(ranks * 128), (unsigned long long)rows,
 			  (unsigned long long)(rows - vocab->size));
 	return false;
@@ -293,8 +296,8 @@ bool rule_kept_whole(const struct plan *plan, struct work *work)
 		const struct model_call *call = &model->calls[i];
 		uint64_t count;
 
-		if (!call->as || (!dims_have(&call->from, model->vocab) &&
-				  !dims_have(&call->to, model->vocab)))
+		if (!call->as ||
+		    (!dims_have(&call->from, model->vocab) && !dims_have(&call->to, model->vocab)))
 			continue;
 		if (!model_call_params(model, call, &count) ||
 		    count < LARGE / type_bytes(&plan->precision.params))
@@ -303,7 +306,8 @@ bool rule_kept_whole(const struct plan *plan, struct work *work)
 		diag_at(diag_add(work->diags, W0501, tensor->dims_span,
 				 "`%s` (%s) is kept whole on all %lld ranks of axis %s",
 				 call->as->path,
-				 num_bytes(work->keep, count * type_bytes(&plan->precision.params), 2),
+				 num_bytes(work->keep, count * type_bytes(&plan->precision.params),
+					   2),
 				 (long long)ranks, strategy_axes(plan, tensor, work->keep)),
 			"`%s` is not split", model->dims[model->vocab].name->text);
 	}

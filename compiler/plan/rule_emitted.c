@@ -3,8 +3,8 @@
 #include "plan/rules.h"
 
 static const enum strategy_kind not_emitted[] = {
-	STRATEGY_ZERO, STRATEGY_TENSOR, STRATEGY_SEQUENCE, STRATEGY_PIPELINE, STRATEGY_CONTEXT,
-	STRATEGY_EXPERT,
+	STRATEGY_ZERO,	   STRATEGY_TENSOR,  STRATEGY_SEQUENCE,
+	STRATEGY_PIPELINE, STRATEGY_CONTEXT, STRATEGY_EXPERT,
 };
 
 static void note(struct work *work, struct span span, const char *what)
@@ -28,7 +28,8 @@ static void note_precision(const struct plan *plan, struct work *work)
 {
 	const struct plan_precision *p = &plan->precision;
 	const struct value *types[] = {
-		&p->compute, &p->params, &p->gradients, &p->gradient_wire, &p->partial_wire, &p->optimizer,
+		&p->compute,	   &p->params,	     &p->gradients,
+		&p->gradient_wire, &p->partial_wire, &p->optimizer,
 	};
 
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++)

@@ -18,8 +18,8 @@ static char *product_text(const struct plan *plan, uint64_t product, struct aren
 	for (uint32_t i = 0; i < plan->naxes; i++)
 		text = arena_text(arena, "%s%s%lld", text, i ? " * " : "",
 				  (long long)plan->axes[i].size);
-	return plan->naxes > 1 ? arena_text(arena, "%s = %llu", text, (unsigned long long)product) :
-				 text;
+	return plan->naxes > 1 ? arena_text(arena, "%s = %llu", text, (unsigned long long)product)
+			       : text;
 }
 
 /* The axis whose change alone makes the product right, as a note. */
@@ -32,7 +32,8 @@ static void note_fitting(struct diag *diag, const struct plan *plan, uint64_t pr
 
 		if (devices % others == 0)
 			diag_note(diag, "with `%s` = %llu the product is %llu", axis->name->text,
-				  (unsigned long long)(devices / others), (unsigned long long)devices);
+				  (unsigned long long)(devices / others),
+				  (unsigned long long)devices);
 	}
 }
 
@@ -54,6 +55,8 @@ bool rule_mesh_product(const struct plan *plan, struct work *work)
 	}
 	if (product.value == devices.value)
 		return true;
+	if (!plan->naxes && plan->poisoned)
+		return false;
 	diag = diag_add(work->diags, E0301, plan->naxes ? plan->mesh_span : each->span,
 			"the mesh has %llu place%s, the cluster has %llu device%s",
 			(unsigned long long)product.value, product.value == 1 ? "" : "s",
@@ -70,8 +73,8 @@ bool rule_mesh_product(const struct plan *plan, struct work *work)
 	return false;
 }
 
-/* Ranks are numbered with the last axis fastest: an axis spans blocks of `stride * size` ranks, which
- * stay in a node if they divide it. */
+/* Ranks are numbered with the last axis fastest: an axis spans blocks of `stride * size` ranks,
+ * which stay in a node if they divide it. */
 static bool place_holds(const struct plan *plan, uint32_t at, struct work *work)
 {
 	const struct axis *axis = &plan->axes[at];
@@ -91,7 +94,8 @@ static bool place_holds(const struct plan *plan, uint32_t at, struct work *work)
 		diag_at(diag, "its ranks lie in blocks of %llu", (unsigned long long)span.value);
 	diag_label(diag, plan->cluster.devices.span, "a node has %lld devices", (long long)each);
 	if (axis->size <= each && at + 1 < plan->naxes)
-		diag_note(diag, "the last axis is numbered fastest: one that stays in a node is last");
+		diag_note(diag,
+			  "the last axis is numbered fastest: one that stays in a node is last");
 	else
 		diag_note(diag, "an axis within a node has a size of %s",
 			  num_divisors(work->keep, (uint64_t)each, (uint64_t)each));
@@ -132,8 +136,8 @@ bool rule_axis_idle(const struct plan *plan, struct work *work)
 		/* a faulty `split` may have named it */
 		if (plan->poisoned)
 			continue;
-		diag_note(diag_add(work->diags, E0304, axis->span, "axis `%s` is used by no strategy",
-				   axis->name->text),
+		diag_note(diag_add(work->diags, E0304, axis->span,
+				   "axis `%s` is used by no strategy", axis->name->text),
 			  "its %lld ranks would all do the same", (long long)axis->size);
 	}
 	return good;

@@ -21,7 +21,8 @@ bool rule_chunks(const struct plan *plan, struct work *work)
 		return false;
 	interleaved = name_is(kind->word, "interleaved_1f1b");
 	if (interleaved && plan_ranks(plan, pipeline) < 2) {
-		diag = diag_add(work->diags, E0323, kind->span, "interleaving needs two stages or more");
+		diag = diag_add(work->diags, E0323, kind->span,
+				"interleaving needs two stages or more");
 		label_axes(diag, plan, pipeline);
 		return false;
 	}
@@ -32,8 +33,8 @@ bool rule_chunks(const struct plan *plan, struct work *work)
 				"`interleaved_1f1b` needs two chunks or more on each stage");
 		diag_label(diag, chunks->span, "one chunk");
 	} else {
-		diag = diag_add(work->diags, E0323, chunks->span, "schedule `%s` has one chunk a stage",
-				kind->word->text);
+		diag = diag_add(work->diags, E0323, chunks->span,
+				"schedule `%s` has one chunk a stage", kind->word->text);
 		diag_label(diag, kind->span, "`interleaved_1f1b` has several");
 	}
 	return false;
@@ -59,8 +60,8 @@ static bool check_even(const struct plan *plan, uint64_t stages, uint64_t chunks
 		return true;
 	diag = diag_add(work->diags, E0320,
 			plan->pipeline.layers.span.hi ? plan->pipeline.layers.span : pipeline->span,
-			chunks > 1 ? "%llu layers do not divide into %llu stages of %llu chunks" :
-				     "%llu layers do not divide into %llu stages",
+			chunks > 1 ? "%llu layers do not divide into %llu stages of %llu chunks"
+				   : "%llu layers do not divide into %llu stages",
 			(unsigned long long)model->layers, (unsigned long long)stages,
 			(unsigned long long)chunks);
 	diag_at(diag, "`even` never rounds");
@@ -152,7 +153,8 @@ bool rule_batch_divides(const struct plan *plan, struct work *work)
 	       positive(&plan->train.micro_batches);
 }
 
-/* Lanes of a rank are a subtree of the tree that adds all lanes, and each has whole micro-batches. */
+/* Lanes of a rank are a subtree of the tree that adds all lanes, and each has whole micro-batches.
+ */
 bool rule_lanes(const struct plan *plan, struct work *work)
 {
 	const struct value *lanes = &plan->train.lanes;
@@ -171,12 +173,14 @@ bool rule_lanes(const struct plan *plan, struct work *work)
 		return true;
 	diag = diag_add(work->diags, E0324, lanes->span,
 			"%lld lanes do not go with %llu data ranks of %llu micro-batches",
-			(long long)lanes->i, (unsigned long long)ranks, (unsigned long long)batches);
+			(long long)lanes->i, (unsigned long long)ranks,
+			(unsigned long long)batches);
 	label_axes(diag, plan, plan_strategy(plan, STRATEGY_DATA));
 	for (uint64_t k = 1; k <= batches && batches % k == 0; k *= 2)
 		valid = arena_text(work->keep, "%s%s%llu", valid, *valid ? ", " : "",
 				   (unsigned long long)(k * ranks));
-	diag_note(diag, "a rank holds a power of two of lanes, each of whole micro-batches: %s", valid);
+	diag_note(diag, "a rank holds a power of two of lanes, each of whole micro-batches: %s",
+		  valid);
 	return false;
 }
 
@@ -197,7 +201,8 @@ bool rule_context(const struct plan *plan, struct work *work)
 			continue;
 		diag = diag_add(work->diags, E0325, length->span,
 				"sequences of %lld tokens are longer than `%s` (%llu)",
-				(long long)length->i, dim->name->text, (unsigned long long)dim->size);
+				(long long)length->i, dim->name->text,
+				(unsigned long long)dim->size);
 		diag_label(diag, dim->span, "positions that have a weight");
 		return false;
 	}
@@ -211,7 +216,8 @@ bool rule_warmup(const struct plan *plan, struct work *work)
 	if (!value_known(warmup) || !value_known(steps) || warmup->i <= steps->i)
 		return true;
 	diag_label(diag_add(work->diags, E0115, warmup->span,
-			    "a warm-up of %lld steps is longer than the training", (long long)warmup->i),
+			    "a warm-up of %lld steps is longer than the training",
+			    (long long)warmup->i),
 		   steps->span, "%lld steps", (long long)steps->i);
 	return false;
 }
@@ -236,7 +242,8 @@ bool rule_bf16_accumulation(const struct plan *plan, struct work *work)
 			"%lld micro-batches are added up in bf16", (long long)terms);
 	diag_label(diag, plan->train.micro_batch.span, "%lld at once",
 		   (long long)plan->train.micro_batch.i);
-	diag_note(diag, "a bf16 sum stops growing at 256 equal terms; `gradients = fp32` keeps the sum in fp32");
+	diag_note(diag, "a bf16 sum stops growing at 256 equal terms; `gradients = fp32` keeps the "
+			"sum in fp32");
 	return false;
 }
 
@@ -275,7 +282,8 @@ bool rule_tiled_recompute(const struct plan *plan, struct work *work)
 				continue;
 			good = false;
 			diag_note(diag_add(work->diags, W0510, plan->recompute[i].span,
-					   "recomputing `%s` saves little: tiled attention keeps no scores",
+					   "recomputing `%s` saves little: tiled attention keeps "
+					   "no scores",
 					   group),
 				  "it saves the output and one row statistic a head");
 		}

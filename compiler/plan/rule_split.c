@@ -24,8 +24,8 @@ static void note_free_axes(struct diag *diag, const struct plan *plan)
 	}
 }
 
-static bool check_pair(const struct plan *plan, const struct strategy *a,
-		       const struct strategy *b, struct work *work)
+static bool check_pair(const struct plan *plan, const struct strategy *a, const struct strategy *b,
+		       struct work *work)
 {
 	for (uint32_t i = 0; i < b->naxes; i++) {
 		struct diag *diag;
@@ -81,7 +81,8 @@ static bool check_beside(const struct plan *plan, enum strategy_kind kind, enum 
 	/* an unknown axis, or a strategy that was misspelt */
 	if (!strategy->naxes || (beside ? !beside->naxes : plan->poisoned))
 		return false;
-	/* `zero over a` beside `data over a * b` is a slice within groups; it needs no other rank */
+	/* `zero over a` beside `data over a * b` is a slice within groups; it needs no other rank
+	 */
 	if (beside && kind == STRATEGY_ZERO) {
 		bool part = true;
 
@@ -108,10 +109,11 @@ static bool check_beside(const struct plan *plan, enum strategy_kind kind, enum 
 bool rule_needs_strategy(const struct plan *plan, struct work *work)
 {
 	bool zero = check_beside(plan, STRATEGY_ZERO, STRATEGY_DATA,
-				 "slices what the ranks of `data` hold alike, over the same axis", work);
-	bool sequence = check_beside(plan, STRATEGY_SEQUENCE, STRATEGY_TENSOR,
-				     "splits the tokens between the norms, over the axis of `tensor`",
-				     work);
+				 "slices what the ranks of `data` hold alike, over the same axis",
+				 work);
+	bool sequence = check_beside(
+		plan, STRATEGY_SEQUENCE, STRATEGY_TENSOR,
+		"splits the tokens between the norms, over the axis of `tensor`", work);
 
 	return zero && sequence;
 }
@@ -122,7 +124,8 @@ bool rule_axis_of_one(const struct plan *plan, struct work *work)
 
 	for (uint32_t i = 0; i < plan->nstrategies; i++) {
 		const struct strategy *strategy = &plan->strategies[i];
-		bool helper = strategy->kind == STRATEGY_ZERO || strategy->kind == STRATEGY_SEQUENCE;
+		bool helper =
+			strategy->kind == STRATEGY_ZERO || strategy->kind == STRATEGY_SEQUENCE;
 
 		if (!helper || plan_ranks(plan, strategy) != 1)
 			continue;
@@ -158,8 +161,7 @@ static bool check_split_rule(const struct plan *plan, const struct split_rule *r
 	if (!dims_have(&call->from, rule->dim) && !dims_have(&call->to, rule->dim)) {
 		diag = diag_add(work->diags, E0306, rule->span, "weight `%s` has no dim `%s`",
 				rule->param->path, dim);
-		diag_note(diag, "it has %s and %s",
-			  model_dims_text(model, &call->to, work->keep),
+		diag_note(diag, "it has %s and %s", model_dims_text(model, &call->to, work->keep),
 			  model_dims_text(model, &call->from, work->keep));
 		return false;
 	}
@@ -167,8 +169,8 @@ static bool check_split_rule(const struct plan *plan, const struct split_rule *r
 	    (rule->axis == NO_ID || strategy_has_axis(tensor, rule->axis)))
 		return true;
 	diag = diag_add(work->diags, E0306, rule->span,
-			rule->axis == NO_ID ? "dim `%s` of `%s` is whole already" :
-					      "a rule cannot cut dim `%s` of `%s`",
+			rule->axis == NO_ID ? "dim `%s` of `%s` is whole already"
+					    : "a rule cannot cut dim `%s` of `%s`",
 			dim, rule->param->path);
 	if (tensor)
 		diag_label(diag, tensor->dims_given ? tensor->dims_span : tensor->span,

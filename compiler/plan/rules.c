@@ -10,8 +10,8 @@ static const struct rule_row rows[RULES] = {
 };
 
 static const char *const strategy_words[STRATEGIES] = {
-	[STRATEGY_DATA] = "data",         [STRATEGY_ZERO] = "zero",
-	[STRATEGY_TENSOR] = "tensor",     [STRATEGY_SEQUENCE] = "sequence",
+	[STRATEGY_DATA] = "data",	  [STRATEGY_ZERO] = "zero",
+	[STRATEGY_TENSOR] = "tensor",	  [STRATEGY_SEQUENCE] = "sequence",
 	[STRATEGY_PIPELINE] = "pipeline", [STRATEGY_CONTEXT] = "context",
 	[STRATEGY_EXPERT] = "expert",
 };

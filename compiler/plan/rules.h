@@ -16,7 +16,7 @@ enum rule_id {
 struct rule_row {
 	const char *name;
 	enum diag_code code;
-	uint64_t needs;      /* bits of rule_id */
+	uint64_t needs;						 /* bits of rule_id */
 	bool (*run)(const struct plan *plan, struct work *work); /* true: it holds */
 };
 const struct rule_row *rule_row(enum rule_id id);
