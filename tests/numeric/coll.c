@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every collective over 1 to 8 forked ranks and odd sizes, against a naive tree in the stated order,
- * bit for bit. Usage: coll RANKS. */
+/* Every collective over 1 to 8 forked ranks and odd sizes, against a naive tree in the stated
+ * order, bit for bit. Usage: coll RANKS. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,7 +211,8 @@ static void test_exchange(int group, int64_t bytes)
 	for (int i = 0; i < 8 * bytes; i++)
 		at[i] = byte_of(rank, i);
 	for (int k = 0; k < 4; k++)
-		list[count++] = (struct rt_message){true, peers[k & 1], at + (4 + k) * bytes, bytes};
+		list[count++] =
+			(struct rt_message){true, peers[k & 1], at + (4 + k) * bytes, bytes};
 	for (int k = 0; k < 4; k++)
 		list[count++] =
 			(struct rt_message){false, peers[1 - (k & 1)], at + k * bytes, bytes};

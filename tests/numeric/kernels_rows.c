@@ -260,13 +260,15 @@ void test_rope(void)
 	}
 	call_check(&call, list, 1e-6);
 	struct call back = call;
-	double *dy = array_random(count).value;
-	back.in[0].value = dy;
+	struct array dy = array_random(count);
+	back.in[0] = dy;
 	back.scalar[0] = -1;
 	call_run(&back, RT_F64);
 	memcpy(want, back.out[0].value, (size_t)count * sizeof(double));
-	call_gradient(&call, dy, 0, want);
+	call_gradient(&call, dy.value, 0, want);
 	call_free(&call);
+	free(dy.value);
+	free(dy.start);
 	free(want);
 }
 

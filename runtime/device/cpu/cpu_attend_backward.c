@@ -60,10 +60,11 @@ static void load_queries(const struct attend *a, struct work *w)
 	copy_rows(a, w->do_rows, w->padded, dout, 1);
 	memset(w->dq, 0, (size_t)(f->head * QUERIES) * sizeof(REAL));
 	for (int64_t i = 0; i < QUERIES; i++) {
+		double sum = 0;
+		if (i < a->queries)
+			ROW_SUM(sum, f->head, ROW(dout + i * a->row) * ROW(out + i * a->row));
 		w->lse[i] = i < a->queries ? lse[i] : (REAL)INFINITY;
-		w->along[i] = 0;
-		for (int64_t d = 0; i < a->queries && d < f->head; d++)
-			w->along[i] += dout[i * a->row + d] * out[i * a->row + d];
+		w->along[i] = (REAL)sum;
 	}
 }
 
@@ -84,31 +85,32 @@ static void add_to_keys(const struct attend *a, struct work *w, REAL *to, const 
 			to[k * a->kv_row + d] += w->key_sum[k * w->padded + d];
 }
 
-static void weigh(struct work *w, int64_t count)
+/* Scores become weights, by the kept log-sums. */
+static void weigh(REAL *restrict weights, const REAL *restrict lse, int64_t count)
 {
 	for (int64_t k = 0; k < count; k++) {
-		REAL *row = w->weights + k * QUERIES;
 		PARALLEL_LOOP
 		for (int64_t q = 0; q < QUERIES; q++)
-			row[q] = real_exp(row[q] - w->lse[q]);
+			weights[k * QUERIES + q] = real_exp(weights[k * QUERIES + q] - lse[q]);
 	}
 }
 
-/* slopes = weights (slopes keep - along); weights become the ones that met the values. */
-static void slope(const struct attend *a, struct work *w, int64_t key, int64_t count)
+static void times(REAL *restrict values, const REAL *restrict factors, int64_t count)
 {
-	bool drops = attend_drops(a);
-	if (drops)
-		attend_keep(a, w->keep, key, count);
+	for (int64_t i = 0; i < count * QUERIES; i++)
+		values[i] *= factors[i];
+}
+
+/* slopes = weights (slopes - along) */
+static void slope(REAL *restrict slopes, const REAL *restrict weights, const REAL *restrict along,
+		  int64_t count)
+{
 	for (int64_t k = 0; k < count; k++) {
-		REAL *slopes = w->slopes + k * QUERIES, *weights = w->weights + k * QUERIES;
-		const REAL *keep = w->keep + k * QUERIES;
-		for (int64_t q = 0; drops && q < QUERIES; q++)
-			slopes[q] *= keep[q];
-		for (int64_t q = 0; q < QUERIES; q++)
-			slopes[q] = weights[q] * (slopes[q] - w->along[q]);
-		for (int64_t q = 0; drops && q < QUERIES; q++)
-			weights[q] *= keep[q];
+		PARALLEL_LOOP
+		for (int64_t q = 0; q < QUERIES; q++) {
+			int64_t at = k * QUERIES + q;
+			slopes[at] = weights[at] * (slopes[at] - along[q]);
+		}
 	}
 }
 
@@ -120,9 +122,15 @@ static void query_block(const struct attend *a, struct work *w)
 		int64_t count = least(KEYS, a->keys - key), at = attend_key(a, key);
 		attend_dots(a, w->weights, k + at, count, w->q_turned);
 		attend_mask(a, w->weights, key, count);
-		weigh(w, count);
+		weigh(w->weights, w->lse, count);
 		attend_dots(a, w->slopes, v + at, count, w->do_turned);
-		slope(a, w, key, count);
+		if (attend_drops(a)) {
+			attend_keep(a, w->keep, key, count);
+			times(w->slopes, w->keep, count);
+		}
+		slope(w->slopes, w->weights, w->along, count);
+		if (attend_drops(a))
+			times(w->weights, w->keep, count);
 		add_to_keys(a, w, (REAL *)w->b->dv + at, w->weights, w->do_rows, count);
 		add_to_keys(a, w, (REAL *)w->b->dk + at, w->slopes, w->q_rows, count);
 		attend_mix(a, w->dq, k + at, count, w->slopes);

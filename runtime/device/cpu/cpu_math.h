@@ -19,10 +19,11 @@ INLINE double real_exp(double x)
 
 /* Within 2 ulp for -87.3 < x < 88.3; 0 below, infinity above, NaN for NaN. x = n ln 2 + r; the
  * polynomial is a Chebyshev fit of (e^r - 1 - r) / r^2 on |r| <= ln 2 / 2. Adding 1.5 2^23 leaves n
- * in the low bits of `shifted`. */
+ * in the low bits of `shifted`. No condition is asked twice: compilers make a branch of that, and a loop
+ * with a branch does not become vector code. */
 INLINE float real_exp(float x)
 {
-	float inside = x < -87.3f ? -87.3f : x;
+	float inside = x < -120 ? -120 : x;
 	inside = inside > 89 ? 89 : inside;
 	float shifted = inside * 1.44269504f + 12582912.0f;
 	float n = shifted - 12582912.0f;
@@ -34,12 +35,14 @@ INLINE float real_exp(float x)
 	p = p * r + 1.666666668e-1f;
 	p = p * r + 5.000000013e-1f;
 	p = (p * r * r + r) + 1;
-	uint32_t bits;
+	int32_t exponent;
 	float scale;
-	memcpy(&bits, &shifted, sizeof(bits));
-	bits = (bits + 127) << 23;
+	memcpy(&exponent, &shifted, sizeof(exponent));
+	exponent += 127 - 0x4b400000;
+	exponent = exponent < 0 ? 0 : exponent;
+	uint32_t bits = (uint32_t)exponent << 23;
 	memcpy(&scale, &bits, sizeof(scale));
-	return x < -87.3f ? 0 : p * scale;
+	return p * scale;
 }
 
 #endif
