@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plan/rules.h"
+#include "plan/plan_rules.h"
 
 static uint64_t gcd(uint64_t a, uint64_t b)
 {

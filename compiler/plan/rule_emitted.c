@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What this version checks but cannot emit yet: a note each; to emit makes errors of them. */
-#include "plan/rules.h"
+#include "plan/plan_rules.h"
 
 static const enum strategy_kind not_emitted[] = {
 	STRATEGY_ZERO,	   STRATEGY_TENSOR,  STRATEGY_SEQUENCE,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plan/rules.h"
+#include "plan/plan_rules.h"
 
 bool rule_mesh_known(const struct plan *plan, struct work *work)
 {

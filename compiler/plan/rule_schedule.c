@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "plan/rules.h"
+#include "plan/plan_rules.h"
 
 static bool positive(const struct value *value)
 {

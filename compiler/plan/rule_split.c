@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plan/rules.h"
+#include "plan/plan_rules.h"
 
 /* What a strategy asks of the ranks of its axis. zero and sequence lie over the axes of data and
  * tensor, which rule needs_strategy sees to: they clash where those do. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules of rules.def, and what they share. A rule looks at known values only: what is poisoned
- * or unset was reported already. */
-#ifndef PLAN_RULES_H
-#define PLAN_RULES_H
+/* The rules of plan_rules.def, and what they share. A rule looks at known values only: what is
+ * poisoned or unset was reported already. */
+#ifndef PLAN_PLAN_RULES_H
+#define PLAN_PLAN_RULES_H
 
 #include "plan/plan.h"
 
 enum rule_id {
 #define RULE(name, code, needs) RULE_##name,
-#include "plan/rules.def"
+#include "plan/plan_rules.def"
 #undef RULE
 	RULES
 };
@@ -22,7 +22,7 @@ struct rule_row {
 const struct rule_row *rule_row(enum rule_id id);
 
 #define RULE(name, code, needs) bool rule_##name(const struct plan *plan, struct work *work);
-#include "plan/rules.def"
+#include "plan/plan_rules.def"
 #undef RULE
 
 /* True if a value was given or worked out, without a fault. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plan/rules.h"
+#include "plan/plan_rules.h"
 
 #define NEED(name) (UINT64_C(1) << RULE_##name)
 
 static const struct rule_row rows[RULES] = {
 #define RULE(name, code, needs) {#name, code, needs, rule_##name},
-#include "plan/rules.def"
+#include "plan/plan_rules.def"
 #undef RULE
 };
 
