@@ -28,10 +28,11 @@ static void emit_calls(struct emitter *e, const struct sweep *sweep, bool layers
 }
 
 /* A function that follows a body. `at`: it is handed which copy to work on. */
-static void emit_body(struct emitter *e, const char *name, const struct body *body,
-		      const char *parameter, const char *start, bool layers)
+static void emit_body(struct emitter *e, const char *what, const char *name,
+		      const struct body *body, const char *parameter, const char *start,
+		      bool layers)
 {
-	text_add(e->out, "\nstatic int %s(struct rt *rt%s)\n{\n", name, parameter);
+	text_add(e->out, "\n/* %s */\nstatic int %s(struct rt *rt%s)\n{\n", what, name, parameter);
 	e->out->indent++;
 	if (body->nsweeps)
 		text_add(e->out, "struct rt_at here = %s;\n", start);
@@ -47,13 +48,16 @@ static void emit_body(struct emitter *e, const char *name, const struct body *bo
 static void emit_bodies(struct emitter *e, const struct role *role)
 {
 	const char *at = ", const struct rt_at *at";
-	emit_body(e, "start_run", &role->start, "", "{0}", false);
-	emit_body(e, "begin", &role->begin, "", "{0}", false);
-	emit_body(e, "forward", &role->forward, at, "*at", true);
-	emit_body(e, "backward", &role->backward, at, "*at", true);
+	emit_body(e, "Once, when the weights are there.", "start_run", &role->start, "", "{0}",
+		  false);
+	emit_body(e, "At the head of each step.", "begin", &role->begin, "", "{0}", false);
+	emit_body(e, "One micro-batch; outside the layers, `layer` is the neighbouring one.",
+		  "forward", &role->forward, at, "*at", true);
+	emit_body(e, "The way back.", "backward", &role->backward, at, "*at", true);
 	if (role->merge.nsweeps)
-		emit_body(e, "merge", &role->merge, ", int64_t level", "{.level = level}", false);
-	emit_body(e, "update", &role->update, "", "{0}", false);
+		emit_body(e, "Two finished lanes become one: the balanced tree.", "merge",
+			  &role->merge, ", int64_t level", "{.level = level}", false);
+	emit_body(e, "At the end of each step.", "update", &role->update, "", "{0}", false);
 }
 
 static void emit_axes(struct emitter *e)

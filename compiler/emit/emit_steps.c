@@ -273,24 +273,30 @@ static void emit_locals(struct emitter *e, const struct segment *segment)
 	text_add(e->out, "\n");
 }
 
+/* True if a comment for step `at` would say what the last one said. */
+static bool same_source(struct emitter *e, const struct segment *s, uint32_t at)
+{
+	const struct graph_node *nodes = e->program->graph->nodes;
+	if (at == 0)
+		return false;
+	const struct step *a = &s->steps[at - 1], *b = &s->steps[at];
+	bool a_back = a->node != NO_ID && nodes[a->node].backward;
+	bool b_back = b->node != NO_ID && nodes[b->node].backward;
+	struct position pa = sources_position(e->work->sources, a->span.lo);
+	struct position pb = sources_position(e->work->sources, b->span.lo);
+	return a_back == b_back && pa.source == pb.source && pa.line == pb.line;
+}
+
 void emit_steps(struct emitter *e, uint32_t segment)
 {
 	const struct segment *s = &e->program->segments[segment];
-	const struct graph *graph = e->program->graph;
-	uint32_t last = NO_ID;
+	const struct graph_node *nodes = e->program->graph->nodes;
 	emit_locals(e, s);
 	for (uint32_t i = 0; i < s->nsteps; i++) {
 		const struct step *step = &s->steps[i];
-		bool first = step->node == NO_ID || step->node != last;
-		const struct span before = i ? s->steps[i - 1].span : (struct span){0};
-		if (step->node == NO_ID)
-			first = i == 0 || before.lo != step->span.lo;
-		if (first)
-			emit_source(e, step->span,
-				    step->node != NO_ID && graph->nodes[step->node].backward
-					    ? "gradient of "
-					    : "");
-		last = step->node;
+		bool backward = step->node != NO_ID && nodes[step->node].backward;
+		if (!same_source(e, s, i))
+			emit_source(e, step->span, backward ? "gradient of " : "");
 		emit_step(e, step);
 	}
 }

@@ -8,6 +8,8 @@
 #include "base/num.h"
 #include "emit/version.h"
 
+enum { COMMENT_COLUMNS = 86 }; /* of a comment inside a function, its marks left out */
+
 /* Words that a name of a plan must not take in C. */
 static const char *const reserved[] = {
 	"auto",	    "break",  "case",	  "char",     "const",	  "continue", "default",  "do",
@@ -127,6 +129,21 @@ static char *comment_text(struct emitter *e, const char *line, uint32_t length)
 	return text.length ? text.at : arena_text(e->arena, "%s", "");
 }
 
+/* Cuts a line of text at a space so that it has at most `columns` bytes, `...` included. */
+static char *cut(char *text, size_t columns)
+{
+	size_t n = columns > COMMENT_COLUMNS ? 16 : columns;
+	if (n < 16)
+		n = 16;
+	if (strlen(text) <= n)
+		return text;
+	n -= 4;
+	while (n > 8 && text[n] != ' ')
+		n--;
+	memcpy(text + n, " ...", 5);
+	return text;
+}
+
 void emit_source(struct emitter *e, struct span span, const char *prefix)
 {
 	struct position at = sources_position(e->work->sources, span.lo);
@@ -135,6 +152,8 @@ void emit_source(struct emitter *e, struct span span, const char *prefix)
 		return;
 	const char *line = source_line(at.source, at.line, &length);
 	const char *where = sources_where(e->work->sources, e->arena, span);
-	text_add(e->out, "/* %s%s  %s */\n", prefix, comment_text(e, where, (uint32_t)strlen(where)),
-		 comment_text(e, line, length));
+	char *head = arena_text(e->arena, "%s%s", prefix,
+				comment_text(e, where, (uint32_t)strlen(where)));
+	text_add(e->out, "/* %s  %s */\n", head,
+		 cut(comment_text(e, line, length), COMMENT_COLUMNS - strlen(head)));
 }

@@ -86,7 +86,7 @@ void lower_merge(struct lower *l, struct role *role)
 			merge(l, l->program->params[i].gradient[k]);
 	merge(l, l->sums);
 	role->merge = body_once(l, segment_end(l, "merge_lanes", l->plan->train.lanes.span,
-					       PHASE_BACKWARD, REGION_BEFORE, false));
+					       PHASE_UPDATE, REGION_BEFORE, false));
 }
 
 static void reduce_gradients(struct lower *l)
