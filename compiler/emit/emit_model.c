@@ -23,6 +23,8 @@ void emit_model_c(struct emitter *e)
 	for (uint32_t i = 0; i < e->program->nsegments; i++) {
 		const struct segment *s = &e->program->segments[i];
 		text_add(e->out, "\n/* %s */\n", purpose(s));
+		if (s->phase == PHASE_UPDATE)
+			emit_source(e, s->span, "");
 		text_add(e->out, "int %s(struct rt *rt, const struct rt_at *at)\n{\n",
 			 s->name->text);
 		e->out->indent++;
