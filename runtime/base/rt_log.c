@@ -73,7 +73,8 @@ void rt_log(const char *format, ...)
 	rt_write(STDERR_FILENO, line, text.used);
 }
 
-/* Length of the UTF-8 sequence at `s`, 0 where there is none. Overlong forms and surrogates are none. */
+/* Length of the UTF-8 sequence at `s`, 0 where there is none. Overlong forms and surrogates are
+ * none. */
 static int sequence(const unsigned char *s)
 {
 	if (s[0] < 0x80)

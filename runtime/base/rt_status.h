@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a run fails: the first message wins, all ranks see it at once, the supervisor prints it.
  *
- * A function that fails calls rt_fail and hands -1 up. Where no way up exists (a kernel in a thread)
- * rt_die ends the process. Both record rank, step and text in `struct rt_fault`, which all ranks map;
- * whoever waits for another rank watches rt_aborted. */
+ * A function that fails calls rt_fail and hands -1 up. Where no way up exists (a kernel in a
+ * thread) rt_die ends the process. Both record rank, step and text in `struct rt_fault`, which all
+ * ranks map; whoever waits for another rank watches rt_aborted. */
 #ifndef RT_STATUS_H
 #define RT_STATUS_H
 
@@ -17,8 +17,8 @@ enum rt_exit { RT_EXIT_FAULT = 1, RT_EXIT_USAGE = 2 };
 
 struct rt_fault {
 	_Atomic uint32_t claimed; /* 1: somebody failed, 2: the text below is whole */
-	int32_t rank;             /* -1: no rank, the launcher itself */
-	int64_t step;             /* -1: before the first step */
+	int32_t rank;		  /* -1: no rank, the launcher itself */
+	int64_t step;		  /* -1: before the first step */
 	char text[RT_FAULT_TEXT];
 };
 

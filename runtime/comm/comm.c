@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening, testing and closing a communicator. Groups are made in the plan's order on every rank, so
- * they cannot cross-talk. */
+/* Opening, testing and closing a communicator. Groups are made in the plan's order on every rank,
+ * so they cannot cross-talk. */
 #include "comm/comm.h"
 
 #include <stdlib.h>

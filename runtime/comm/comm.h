@@ -2,9 +2,9 @@
 /* Ranks that work together. A communicator is one a rank; it holds the groups of the plan, in the
  * plan's order, the same on every rank. rt_all_reduce of rt/rt.h (select.c) goes through it.
  *
- * Every buffer of a collective lies in the arena of the rank, at the same offset on each rank of the
- * group. Calls block until the buffer may be used again. All give 0, or -1 after rt_fail; -1 without
- * a message of their own where another rank failed first. */
+ * Every buffer of a collective lies in the arena of the rank, at the same offset on each rank of
+ * the group. Calls block until the buffer may be used again. All give 0, or -1 after rt_fail; -1
+ * without a message of their own where another rank failed first. */
 #ifndef COMM_COMM_H
 #define COMM_COMM_H
 
@@ -15,8 +15,8 @@
 
 struct rt_comm;
 
-/* What a rank calls. The members of a group compare these, so that a mismatch is an error, not a hang
- * or a wrong sum. */
+/* What a rank calls. The members of a group compare these, so that a mismatch is an error, not a
+ * hang or a wrong sum. */
 struct rt_comm_call {
 	const char *name; /* the same address in every rank: they are forks of one process */
 	int64_t count, unit;
@@ -26,10 +26,10 @@ struct rt_comm_call {
 /* One group as this rank sees it. */
 struct rt_comm_group {
 	const char *name;
-	int me, size;      /* index of this rank, number of members */
-	int *ranks;        /* rank of each member, ascending */
+	int me, size;		  /* index of this rank, number of members */
+	int *ranks;		  /* rank of each member, ascending */
 	struct rt_comm_call call; /* the one under way, or the last; sequence counts them */
-	void *state;       /* of the backend */
+	void *state;		  /* of the backend */
 };
 
 struct rt_message {
@@ -47,8 +47,8 @@ struct rt_comm_ops {
 	void (*close)(struct rt_comm *comm);
 	/* Gets one group ready. No communication. */
 	int (*group)(struct rt_comm *comm, struct rt_comm_group *group);
-	/* All messages progress side by side and the call ends when all are through; nothing is buffered.
-	 * Messages between two ranks match in the order of their lists. */
+	/* All messages progress side by side and the call ends when all are through; nothing is
+	 * buffered. Messages between two ranks match in the order of their lists. */
 	int (*exchange)(struct rt_comm *comm, struct rt_comm_group *group,
 			const struct rt_message *messages, int count);
 	/* Every member waits for every other; `seconds` > 0: at most so long. */
@@ -56,10 +56,12 @@ struct rt_comm_ops {
 	/* NULL: an error, sums need a stated order */
 	int (*all_reduce)(struct rt_comm *comm, struct rt_comm_group *group, void *buffer,
 			  int64_t count, enum rt_type type);
-	/* Sum of block `me` of `size` blocks of `count` elements, left in that block. NULL: an error */
+	/* Sum of block `me` of `size` blocks of `count` elements, left in that block. NULL: an
+	 * error */
 	int (*reduce_scatter)(struct rt_comm *comm, struct rt_comm_group *group, void *buffer,
 			      int64_t count, enum rt_type type);
-	/* Block `me` of `size` blocks of `bytes` each, to all. NULL: all_gather_pairs over exchange */
+	/* Block `me` of `size` blocks of `bytes` each, to all. NULL: all_gather_pairs over exchange
+	 */
 	int (*all_gather)(struct rt_comm *comm, struct rt_comm_group *group, void *buffer,
 			  int64_t bytes);
 	/* From member `root`. NULL: broadcast_pairs over exchange */
@@ -75,10 +77,10 @@ struct rt_comm {
 	int rank, ranks;
 	unsigned char *const *arena; /* of each rank as mapped here */
 	const int64_t *arena_bytes;
-	void *shared;                /* zeroed, mapped by all ranks: shm_comm_bytes */
+	void *shared; /* zeroed, mapped by all ranks: shm_comm_bytes */
 	struct rt_comm_group *groups;
 	int ngroups;
-	void *state;                 /* of the backend */
+	void *state; /* of the backend */
 };
 
 extern const struct rt_comm_ops shm_comm_ops;
@@ -86,14 +88,14 @@ extern const struct rt_comm_ops shm_comm_ops;
 /* Bytes of `shared` for so many ranks and groups. */
 size_t shm_comm_bytes(int ranks, int ngroups);
 
-/* Makes the groups of the axes (outermost first, the last varies fastest) for comm->rank, and one more
- * at the end that holds all ranks; opens the backend. comm_close gives everything back. */
+/* Makes the groups of the axes (outermost first, the last varies fastest) for comm->rank, and one
+ * more at the end that holds all ranks; opens the backend. comm_close gives everything back. */
 int comm_open(struct rt_comm *comm, const struct rt_axis *axes, uint32_t naxes,
 	      const struct rt_group *groups, uint32_t ngroups);
 void comm_close(struct rt_comm *comm);
 
-/* Members of the group of `rank` that differ in the axes of `mask` only, ascending; their number. `out`
- * holds as many as there are ranks. */
+/* Members of the group of `rank` that differ in the axes of `mask` only, ascending; their number.
+ * `out` holds as many as there are ranks. */
 int group_members(const struct rt_axis *axes, uint32_t naxes, uint32_t mask, int rank, int *out);
 
 /* One barrier and one small sum in every group; names group and rank that do not answer within

@@ -50,8 +50,7 @@ static void begin(struct rt_comm_group *group, const char *what, int64_t count, 
 	group->call.sequence++;
 }
 
-int comm_all_reduce(struct rt_comm *comm, int group, void *buffer, int64_t count,
-		    enum rt_type type)
+int comm_all_reduce(struct rt_comm *comm, int group, void *buffer, int64_t count, enum rt_type type)
 {
 	struct rt_comm_group *g = group_of(comm, group, "all_reduce");
 	if (g == NULL || check(comm, g, "all_reduce", buffer, count, rt_type_bytes(type)) != 0)
@@ -68,8 +67,8 @@ int comm_reduce_scatter(struct rt_comm *comm, int group, void *buffer, int64_t c
 			enum rt_type type)
 {
 	struct rt_comm_group *g = group_of(comm, group, "reduce_scatter");
-	if (g == NULL || check(comm, g, "reduce_scatter", buffer, count,
-			       rt_type_bytes(type) * g->size) != 0)
+	if (g == NULL ||
+	    check(comm, g, "reduce_scatter", buffer, count, rt_type_bytes(type) * g->size) != 0)
 		return -1;
 	begin(g, "reduce_scatter", count, (int64_t)type);
 	if (g->size == 1 || count == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waiting for another process: spin a little, then sleep in the kernel, and look at rt_aborted a few
- * times a second so that a dead peer holds nobody. */
+/* Waiting for another process: spin a little, then sleep in the kernel, and look at rt_aborted a
+ * few times a second so that a dead peer holds nobody. */
 #ifndef COMM_WAIT_H
 #define COMM_WAIT_H
 

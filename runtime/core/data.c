@@ -29,7 +29,7 @@ static int open_held(struct data *data, const struct rt_plan *plan,
 	struct data_view *train = &data->train, *held = &data->held;
 	if (options->validation != NULL) {
 		struct rt_data from = {.kind = plan->validation.glob != NULL ? plan->validation.kind
-									    : plan->data.kind,
+									     : plan->data.kind,
 				       .glob = options->validation};
 		if (data_set_open(&data->sets[1], &from, plan->train.vocab) != 0)
 			return -1;
@@ -89,7 +89,7 @@ int64_t data_validation_windows(const struct data *data, const struct rt_train *
 	return most > 0 && most < data->held.windows ? most : data->held.windows;
 }
 
-/* ---- the row of the kernel table ---------------------------------------------------------------- */
+/* ---- the row of the kernel table ---------------------------------------------------------- */
 
 static void mask(int32_t *tokens, int64_t from, int64_t to, int32_t value)
 {

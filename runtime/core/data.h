@@ -34,9 +34,9 @@ struct data_view {
 };
 
 struct data {
-	struct data_set sets[2];      /* the data, and the held-out data where it has files of its own */
+	struct data_set sets[2]; /* the data, and the held-out data where it has files of its own */
 	struct data_view train, held; /* held.windows 0: no validation */
-	int64_t length;               /* T */
+	int64_t length;		      /* T */
 };
 
 struct rt_options;
@@ -45,7 +45,7 @@ struct rt_options;
 enum batch_mode { BATCH_TRAIN, BATCH_VALIDATE, BATCH_PROMPT };
 struct batch_source {
 	enum batch_mode mode;
-	int64_t windows;             /* BATCH_VALIDATE: windows in use, the rest is masked */
+	int64_t windows;	     /* BATCH_VALIDATE: windows in use, the rest is masked */
 	const unsigned char *prompt; /* BATCH_PROMPT: row 0, at most T bytes */
 	int64_t prompt_length;
 };
@@ -64,7 +64,8 @@ void data_set_close(struct data_set *set);
 /* Every token of the set inside the vocabulary; -1 after rt_fail. */
 int data_set_check(const struct data_set *set);
 
-/* Window `window` of a view: inputs and targets. -1 after rt_fail if an id is outside the vocabulary. */
+/* Window `window` of a view: inputs and targets. -1 after rt_fail if an id is outside the
+ * vocabulary. */
 int data_window(const struct data_view *view, int64_t window, int64_t length, int32_t *inputs,
 		int32_t *targets);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of tokens. bytes: every byte is a token. tokens: uint16, little-endian, either bare or after
- * the 1024-byte header of llm.c: 256 int32, of them magic number, version, count, then zeros. */
+/* Files of tokens. bytes: every byte is a token. tokens: uint16, little-endian, either bare or
+ * after the 1024-byte header of llm.c: 256 int32, of them magic number, version, count, then zeros.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -62,8 +63,9 @@ static int count_tokens(const struct data_set *set, struct data_file *file)
 	if (has_header(file) && read_header(file) != 0)
 		return -1;
 	if (file->bytes % 2 != 0)
-		return rt_fail("data file `%s`: an odd number of bytes, half a token at offset %lld",
-			       file->path, (long long)file->bytes - 1);
+		return rt_fail(
+			"data file `%s`: an odd number of bytes, half a token at offset %lld",
+			file->path, (long long)file->bytes - 1);
 	file->count = (file->bytes - file->header) / 2;
 	return 0;
 }
@@ -188,7 +190,8 @@ static int bad_token(const struct data_set *set, const struct data_file *file, i
 		       file->path, token, (long long)offset, (long long)set->vocab);
 }
 
-/* Tokens first .. first + count into `out` unless NULL; stops at the first outside the vocabulary. */
+/* Tokens first .. first + count into `out` unless NULL; stops at the first outside the vocabulary.
+ */
 static int read_tokens(const struct data_set *set, int64_t first, int64_t count, int32_t *out)
 {
 	const struct data_file *file = file_of(set, first);

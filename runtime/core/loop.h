@@ -3,7 +3,7 @@
 #ifndef CORE_LOOP_H
 #define CORE_LOOP_H
 
-#include "core/report.h"
+#include "core/rt_report.h"
 #include "core/rt_core.h"
 #include "core/weights.h"
 
@@ -17,8 +17,8 @@ struct loop {
 	int64_t text_used, text_room;
 };
 
-/* Runs the rank: initial weights (drawn, or read from `init` unless NULL), steps, validation, saving,
- * sample. 0, or -1 after rt_fail. */
+/* Runs the rank: initial weights (drawn, or read from `init` unless NULL), steps, validation,
+ * saving, sample. 0, or -1 after rt_fail. */
 int loop_run(struct rt *rt, const struct weights_file *init);
 
 /* One optimizer step; fills `out` but for the time. step.c */
@@ -31,12 +31,12 @@ int step_validate(struct rt *rt, double *loss);
 int sample_open(struct loop *loop);
 int sample_run(struct loop *loop);
 
-/* Every rank's word, compared over the group that splits the batch: the first parameter that differs
- * fails the run. replicas.c */
+/* Every rank's word, compared over the group that splits the batch: the first parameter that
+ * differs fails the run. replicas.c */
 int replicas_check(struct loop *loop);
 
-/* Posts `word`, waits for all ranks; afterwards world_read(.., round) has all words. -1: another rank
- * failed. */
+/* Posts `word`, waits for all ranks; afterwards world_read(.., round) has all words. -1: another
+ * rank failed. */
 int loop_gather(struct loop *loop, uint64_t word, uint64_t *round);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order of samples: a permutation of [0, windows) that is computed, not stored. A Feistel network
- * permutes the smallest even number of bits that hold it; values outside are sent through again until
- * one falls inside (cycle walking), at most four times as many on average. */
+/* The order of samples: a permutation of [0, windows) that is computed, not stored. A Feistel
+ * network permutes the smallest even number of bits that hold it; values outside are sent through
+ * again until one falls inside (cycle walking), at most four times as many on average. */
 #include "base/rt_rand.h"
 #include "core/data.h"
 

@@ -23,8 +23,9 @@ int replicas_check(struct loop *loop)
 		RT_TRY(loop_gather(loop, hash, &round));
 		for (int i = 0; i < group->size; i++)
 			if (world_read(rt->world, round, group->ranks[i]) != hash)
-				return rt_fail("replicas differ: tensor `%s` of rank %d and of rank %d",
-					       plan->param[p].path, rt->rank, group->ranks[i]);
+				return rt_fail(
+					"replicas differ: tensor `%s` of rank %d and of rank %d",
+					plan->param[p].path, rt->rank, group->ranks[i]);
 	}
 	return 0;
 }

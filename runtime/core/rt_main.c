@@ -39,8 +39,9 @@ static int check_plan(const struct rt_plan *plan)
 	const struct rt_train *train = &plan->train;
 	int64_t ranks = 1;
 	if (plan->abi != RT_ABI)
-		return rt_fail("the program was made for runtime %u, this one is %d: build it again",
-			       plan->abi, RT_ABI);
+		return rt_fail(
+			"the program was made for runtime %u, this one is %d: build it again",
+			plan->abi, RT_ABI);
 	for (uint32_t i = 0; i < plan->naxes; i++)
 		ranks *= plan->axes[i].size;
 	if (ranks != plan->ranks || ranks < 1)

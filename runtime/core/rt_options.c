@@ -177,8 +177,8 @@ int rt_options_parse(struct rt_options *options, const struct rt_plan *plan, int
 
 void rt_options_help(const struct rt_plan *plan, const char *program)
 {
-	printf("usage: %s [OPTION]..\n\nTrains `%s` (%s), %lld weights, on %lld ranks.\n\n", program,
-	       plan->name, plan->source, (long long)plan->params, (long long)plan->ranks);
+	printf("usage: %s [OPTION]..\n\nTrains `%s` (%s), %lld weights, on %lld ranks.\n\n",
+	       program, plan->name, plan->source, (long long)plan->params, (long long)plan->ranks);
 	for (size_t i = 0; i < OPTIONS; i++) {
 		char left[64];
 		snprintf(left, sizeof left, "--%s%s%s", table[i].name,

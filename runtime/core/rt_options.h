@@ -25,7 +25,8 @@ struct rt_options {
 	bool quiet, help, version;
 };
 
-/* Sets what the plan says, then what the arguments say. -1 after rt_fail that names the argument. */
+/* Sets what the plan says, then what the arguments say. -1 after rt_fail that names the argument.
+ */
 int rt_options_parse(struct rt_options *options, const struct rt_plan *plan, int argc, char **argv);
 
 /* Help text, one line an option. */

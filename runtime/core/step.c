@@ -36,9 +36,8 @@ static int end_lane(struct rt *rt, uint32_t lane)
 static int take_turn(struct rt *rt, const struct rt_turn *turn, int64_t lane_length)
 {
 	uint32_t lane = (uint32_t)(turn->micro_batch / lane_length);
-	struct rt_at at = {.slot = turn->slot,
-			   .level = rt_lane_level(lane),
-			   .micro_batch = turn->micro_batch};
+	struct rt_at at = {
+		.slot = turn->slot, .level = rt_lane_level(lane), .micro_batch = turn->micro_batch};
 	if (!turn->backward)
 		return rt->role->forward(rt, &at);
 	RT_TRY(rt->role->backward(rt, &at));

@@ -69,7 +69,8 @@ static const struct rt_param *piece_of(const struct rt_plan *plan, const struct 
 	if (holds(front, row))
 		return front;
 	for (uint32_t p = 0; p < plan->nparam; p++)
-		if (strcmp(plan->param[p].stored, front->stored) == 0 && holds(&plan->param[p], row))
+		if (strcmp(plan->param[p].stored, front->stored) == 0 &&
+		    holds(&plan->param[p], row))
 			return &plan->param[p];
 	return NULL;
 }

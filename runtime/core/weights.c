@@ -15,8 +15,7 @@ static void draw_normal(struct rt *rt, const struct rt_param *param, int64_t lay
 	int64_t count = param->rows * (param->columns > 0 ? param->columns : 1);
 #pragma omp parallel for schedule(static)
 	for (int64_t i = 0; i < count; i++)
-		rt_value_set(at, param->type, i,
-			     param->std * rt_rand_normal(&rand, (uint64_t)i));
+		rt_value_set(at, param->type, i, param->std * rt_rand_normal(&rand, (uint64_t)i));
 }
 
 static void draw_ones(struct rt *rt, const struct rt_param *param, int64_t layer)

@@ -2,8 +2,8 @@
 /* Weights: drawn at the start, read from and written to safetensors files.
  *
  * A file holds whole logical tensors under their stored names and in their stored layout: [rows,
- * columns], or [columns, rows] where the plan says so; pieces of one stored tensor are joined along the
- * rows of the logical one; vectors have one dimension. Padding is not in a file. */
+ * columns], or [columns, rows] where the plan says so; pieces of one stored tensor are joined along
+ * the rows of the logical one; vectors have one dimension. Padding is not in a file. */
 #ifndef CORE_WEIGHTS_H
 #define CORE_WEIGHTS_H
 
@@ -27,7 +27,8 @@ struct stored {
 /* The stored tensors of a plan, in order: `i` counts from 0; false after the last. stored.c */
 bool stored_at(const struct rt_plan *plan, int64_t i, struct stored *out);
 
-/* Name of a parameter in a log: its stored name, with "[i]" for piece i; `out` holds STORED_NAME bytes. */
+/* Name of a parameter in a log: its stored name, with "[i]" for piece i; `out` holds STORED_NAME
+ * bytes. */
 void stored_param_name(const struct rt_param *param, int64_t layer, char *out);
 
 /* Which buffer of a parameter a file is made of. */
@@ -45,9 +46,9 @@ void *stored_element(struct rt *rt, const struct stored *stored, enum weights_pa
 /* Values of the start by seed, purpose, stream and logical index; moments and gradients 0. */
 void weights_draw(struct rt *rt);
 
-/* Writes FILE.tmp, makes it durable, renames it to FILE: whole or not at all. Every value is multiplied
- * by `factor`; F64 if the tensor is fp64, else F32. One process writes, through a buffer of
- * WEIGHTS_BUFFER bytes. -1 after rt_fail; the .tmp is gone then. */
+/* Writes FILE.tmp, makes it durable, renames it to FILE: whole or not at all. Every value is
+ * multiplied by `factor`; F64 if the tensor is fp64, else F32. One process writes, through a buffer
+ * of WEIGHTS_BUFFER bytes. -1 after rt_fail; the .tmp is gone then. */
 int weights_write(struct rt *rt, const char *path, enum weights_part part, double factor);
 
 /* Touches the buffer, so that writing during the training adds no resident memory. */
@@ -65,10 +66,11 @@ struct weights_file {
 	struct tensor_source *tensors; /* by number of the stored tensor */
 };
 
-/* Strict: every tensor of the plan is there in its shape, no other one, offsets tile the file. Names may
- * carry or lack a leading `transformer.` or `model.`. Passed over: buffers that are no weights
- * (`.attn.bias`, `.attn.masked_bias`, `.rotary_emb.inv_freq`) and `lm_head.weight` where the plan ties
- * the head. -1 after rt_fail that names file and tensor. */
+/* Strict: every tensor of the plan is there in its shape, no other one, offsets tile the file.
+ * Names may carry or lack a leading `transformer.` or `model.`. Passed over: buffers that are no
+ * weights
+ * (`.attn.bias`, `.attn.masked_bias`, `.rotary_emb.inv_freq`) and `lm_head.weight` where the plan
+ * ties the head. -1 after rt_fail that names file and tensor. */
 int weights_open(struct weights_file *file, const struct rt_plan *plan, const char *path);
 int weights_read(struct rt *rt, const struct weights_file *file);
 void weights_close(struct weights_file *file);

@@ -40,9 +40,9 @@ static int64_t type_bytes(const char *type)
 	static const struct {
 		const char *name;
 		int64_t bytes;
-	} types[] = {{"F32", 4}, {"F64", 8}, {"BF16", 2}, {"F16", 2}, {"I64", 8}, {"I32", 4},
-		     {"I16", 2}, {"I8", 1},  {"U8", 1},   {"BOOL", 1}, {"U64", 8}, {"U32", 4},
-		     {"U16", 2}, {"F8_E4M3", 1}, {"F8_E5M2", 1}};
+	} types[] = {{"F32", 4}, {"F64", 8}, {"BF16", 2}, {"F16", 2},	  {"I64", 8},
+		     {"I32", 4}, {"I16", 2}, {"I8", 1},	  {"U8", 1},	  {"BOOL", 1},
+		     {"U64", 8}, {"U32", 4}, {"U16", 2},  {"F8_E4M3", 1}, {"F8_E5M2", 1}};
 	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
 		if (strcmp(types[i].name, type) == 0)
 			return types[i].bytes;
@@ -132,7 +132,8 @@ static int read_entries(struct header *header, json_t *root)
 	header->entries = calloc(json_object_size(root) + 1, sizeof *header->entries);
 	if (header->entries == NULL)
 		return rt_fail("out of memory for the header of `%s`", header->path);
-	json_object_foreach(root, name, value) {
+	json_object_foreach(root, name, value)
+	{
 		if (strcmp(name, "__metadata__") == 0)
 			continue;
 		if (!json_is_object(value))
@@ -143,7 +144,7 @@ static int read_entries(struct header *header, json_t *root)
 	return check_tiling(header);
 }
 
-/* ---- the plan's side --------------------------------------------------------------------------- */
+/* ---- the plan's side ---------------------------------------------------------------------- */
 
 static struct entry *named(struct header *header, const char *prefix, const char *name)
 {
@@ -190,9 +191,10 @@ static int bad_shape(const struct header *header, const struct stored *stored,
 
 static int kind_of(const struct header *header, const struct entry *entry, enum tensor_kind *out)
 {
-	static const char *const names[TENSOR_KINDS] = {
-		[TENSOR_F32] = "F32", [TENSOR_F64] = "F64", [TENSOR_BF16] = "BF16",
-		[TENSOR_F16] = "F16"};
+	static const char *const names[TENSOR_KINDS] = {[TENSOR_F32] = "F32",
+							[TENSOR_F64] = "F64",
+							[TENSOR_BF16] = "BF16",
+							[TENSOR_F16] = "F16"};
 	for (int kind = 0; kind < TENSOR_KINDS; kind++) {
 		if (strcmp(names[kind], entry->type) != 0)
 			continue;
@@ -254,7 +256,7 @@ static int match_all(struct weights_file *file, struct header *header, const str
 	return check_extra(header);
 }
 
-/* ---- the file ---------------------------------------------------------------------------------- */
+/* ---- the file ----------------------------------------------------------------------------- */
 
 static char *read_text(const struct weights_file *file, struct header *header)
 {
@@ -290,7 +292,8 @@ static int read_header(struct weights_file *file, struct header *header, const s
 	char *text = read_text(file, header);
 	if (text == NULL)
 		return -1;
-	json_t *root = json_loadb(text, (size_t)(header->start - 8), JSON_REJECT_DUPLICATES, &error);
+	json_t *root =
+		json_loadb(text, (size_t)(header->start - 8), JSON_REJECT_DUPLICATES, &error);
 	free(text);
 	int failed = 0;
 	if (root == NULL)

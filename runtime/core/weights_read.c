@@ -28,8 +28,9 @@ static double of_f16(uint32_t bits)
 	double sign = bits >> 15 ? -1 : 1;
 	if (exponent == 31)
 		return fraction != 0 ? __builtin_nan("") : sign * __builtin_inf();
-	double value = exponent == 0 ? fraction / 16777216.0
-				     : (double)(1024 + fraction) / 33554432.0 * (double)(1u << exponent);
+	double value = exponent == 0
+			       ? fraction / 16777216.0
+			       : (double)(1024 + fraction) / 33554432.0 * (double)(1u << exponent);
 	return sign * value;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* safetensors: length of the header (8 bytes, little-endian), header (JSON), then the tensors without
- * gaps. Nothing is allocated: the header is made twice, once to count its bytes. */
+/* safetensors: length of the header (8 bytes, little-endian), header (JSON), then the tensors
+ * without gaps. Nothing is allocated: the header is made twice, once to count its bytes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -145,7 +145,8 @@ int weights_write(struct rt *rt, const char *path, enum weights_part part, doubl
 	char temporary[PATH_MAX];
 	if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= (int)sizeof temporary)
 		return rt_fail("cannot write `%s`: the name is too long", path);
-	struct writer writer = {.fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
+	struct writer writer = {
+		.fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
 	if (writer.fd < 0)
 		return rt_fail("cannot write `%s`: %s", temporary, strerror(errno));
 	int failed = put_all(&writer, rt, part, factor);

@@ -73,7 +73,8 @@ int world_open(struct world *world, int ranks, const int64_t *bytes, size_t comm
 	world->arena = calloc((size_t)ranks, sizeof *world->arena);
 	world->arena_bytes = calloc((size_t)ranks, sizeof *world->arena_bytes);
 	world->comm_bytes = comm_bytes;
-	world->shared_bytes = sizeof(struct world_shared) + (size_t)ranks * sizeof(struct rank_words);
+	world->shared_bytes =
+		sizeof(struct world_shared) + (size_t)ranks * sizeof(struct rank_words);
 	if (world->arena == NULL || world->arena_bytes == NULL)
 		return rt_fail("out of memory for %d ranks", ranks);
 	world->comm = map_shared("comm", comm_bytes);
@@ -122,7 +123,7 @@ uint64_t world_read(const struct world *world, uint64_t round, int rank)
 	return atomic_load(&world->shared->ranks[rank].words[round & 1]);
 }
 
-/* ---- a rank ------------------------------------------------------------------------------------ */
+/* ---- a rank ------------------------------------------------------------------------------- */
 
 static void ask_stop(int signal_number)
 {
@@ -157,14 +158,14 @@ static _Noreturn void rank_main(struct world *world, pid_t parent, const sigset_
 	exit(0);
 }
 
-/* ---- the parent -------------------------------------------------------------------------------- */
+/* ---- the parent --------------------------------------------------------------------------- */
 
 struct watch {
 	struct world *world;
 	pid_t *pids;
 	int alive, code, signals; /* code of the first rank that failed */
 	bool failed, killed;
-	int64_t deadline;         /* milliseconds; once failed */
+	int64_t deadline; /* milliseconds; once failed */
 	long long oom_kills;
 };
 

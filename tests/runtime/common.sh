@@ -38,8 +38,9 @@ says() {
 # text BYTES FILE: words in a fixed, uneven order.
 text() {
 	awk -v bytes="$1" 'BEGIN {
-		n = split("the of and a to in is was he for it with as his on be at by had not are " \
-			"but from or have they which one you were her all she there would their", w, " ")
+		n = split("the of and a to in is was he for it with as his on be at by had " \
+			"not are but from or have they which one you were her all she there " \
+			"would their", w, " ")
 		x = 7
 		while (used < bytes) {
 			x = (x * 16807) % 2147483647
@@ -67,9 +68,8 @@ ranks() {
 # gone PID..: none of them is left, zombies aside.
 gone() {
 	for pid in "$@"; do
-		if [ -d "/proc/$pid" ] && ! grep -q "^State:.Z" "/proc/$pid/status" 2>/dev/null; then
-			fail "process $pid is left"
-		fi
+		[ -d "/proc/$pid" ] || continue
+		grep -q "^State:.Z" "/proc/$pid/status" 2>/dev/null || fail "process $pid is left"
 	done
 }
 

@@ -26,7 +26,8 @@ static int look_up_outside(struct rt *rt, struct arena *a)
 {
 	a->tokens[5] = 300;
 	return rt_run(rt, 0, &rt_lookup_f32, ROWS,
-		      &(struct rt_args){.in = {a->tokens, a->weights.embed}, .out = {a->x},
+		      &(struct rt_args){.in = {a->tokens, a->weights.embed},
+					.out = {a->x},
 					.size = {EMBED, VOCAB}});
 }
 

@@ -3,7 +3,8 @@
 . "$(dirname "$0")/common.sh"
 
 for steps in 50 600; do
-	expect 0 "$bin/tiny_2" --steps $steps --quiet --log log --log-tensors --save w --save-every 20
+	expect 0 "$bin/tiny_2" --steps $steps --quiet --log log --log-tensors \
+		--save w --save-every 20
 	"$bin/json_lines" log event anonymous heap resident | tail -1 >"end.$steps"
 done
 "$bin/json_lines" log allocated.anonymous allocated.heap allocated.arena allocated.resident >start

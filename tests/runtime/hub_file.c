@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hub_file FAULT TYPE FILE writes a safetensors file for tiny.c as the hub's library does; `make` is no
- * fault. hub_file check FILE looks whether a saved file has the same values. */
+/* hub_file FAULT TYPE FILE writes a safetensors file for tiny.c as the hub's library does; `make`
+ * is no fault. hub_file check FILE looks whether a saved file has the same values. */
 #include <jansson.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -29,7 +29,8 @@ static long count_of(const struct tensor *tensor)
 	return (long)tensor->rows * (tensor->columns > 0 ? tensor->columns : 1);
 }
 
-/* Few bits, so that every type holds it: +- (1 + k / 8) 2^e, and a subnormal of F16 now and then. */
+/* Few bits, so that every type holds it: +- (1 + k / 8) 2^e, and a subnormal of F16 now and then.
+ */
 static double value_of(int tensor, long i)
 {
 	unsigned x = (unsigned)i * 2654435761u + (unsigned)tensor * 97u;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_lines FILE KEY..: every line is a JSON object, else exit code 1. Prints the values of lines that
- * have all keys ("a.b": of an object inside), one line each; no such line: exit code 1. */
+/* json_lines FILE KEY..: every line is a JSON object, else exit code 1. Prints the values of lines
+ * that have all keys ("a.b": of an object inside), one line each; no such line: exit code 1. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -23,8 +23,8 @@ bad 'option `--save-every` needs `--save FILE`' --save-every 3
 bad 'option `--data`: its GLOB is empty' --data ""
 
 expect 0 "$bin/tiny_1" --help
-for option in steps data validation seed threads log log-tensors dump-gradients init save save-every \
-	sample temperature dry-run check-replicas bigram quiet help version; do
+for option in steps data validation seed threads log log-tensors dump-gradients init save \
+	save-every sample temperature dry-run check-replicas bigram quiet help version; do
 	grep -q -- "--$option" out || fail "--$option is not in the help"
 done
 expect 0 "$bin/tiny_1" --version

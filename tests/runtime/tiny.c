@@ -26,7 +26,9 @@ enum {
 	VOCAB = 256,
 	PADDED = 320,
 	EMBED = 16,
-	LEVELS = RANKS == 1 ? 3 : RANKS == 2 ? 2 : 1,
+	LEVELS = RANKS == 1   ? 3
+		 : RANKS == 2 ? 2
+			      : 1,
 	BLOCKS = (ROWS + 63) / 64,
 };
 
@@ -50,13 +52,15 @@ struct arena {
 	int64_t exact[RT_EXACT_WORDS];
 };
 
-#define PLACE(field) {.offset = offsetof(struct arena, field), .layers = 1, .slots = 1, .levels = 1}
+#define PLACE(field)                                                                               \
+	{                                                                                          \
+		.offset = offsetof(struct arena, field), .layers = 1, .slots = 1, .levels = 1      \
+	}
 #define LEVELED(field)                                                                             \
-	{.offset = offsetof(struct arena, gradients) + offsetof(struct weights, field),            \
-	 .layers = 1,                                                                              \
-	 .slots = 1,                                                                               \
-	 .levels = LEVELS,                                                                         \
-	 .level_stride = sizeof(struct weights)}
+	{                                                                                          \
+		.offset = offsetof(struct arena, gradients) + offsetof(struct weights, field),     \
+		.layers = 1, .slots = 1, .levels = LEVELS, .level_stride = sizeof(struct weights)  \
+	}
 
 static const struct rt_place arena_place = {.layers = 1, .slots = 1, .levels = 1};
 static const struct rt_place place_tokens = PLACE(tokens), place_targets = PLACE(targets),
@@ -83,8 +87,16 @@ static struct arena *arena_of(struct rt *rt)
 static int product(struct rt *rt, int64_t m, int64_t n, int64_t k, const float *a, bool trans_a,
 		   const float *b, bool trans_b, float *c, bool accumulate, const float *bias)
 {
-	struct rt_matmul args = {.type = RT_F32, .m = m, .n = n, .k = k, .a = a, .b = b, .c = c,
-				 .trans_a = trans_a, .trans_b = trans_b, .accumulate = accumulate,
+	struct rt_matmul args = {.type = RT_F32,
+				 .m = m,
+				 .n = n,
+				 .k = k,
+				 .a = a,
+				 .b = b,
+				 .c = c,
+				 .trans_a = trans_a,
+				 .trans_b = trans_b,
+				 .accumulate = accumulate,
 				 .epilogue = {.bias = bias}};
 	return rt_matmul(rt, 0, &args);
 }
@@ -101,22 +113,23 @@ static int forward(struct rt *rt, const struct rt_at *at)
 {
 	struct arena *a = arena_of(rt);
 	struct weights *w = &a->weights;
-	RT_TRY(rt_load_batch(rt, 0, at,
-			     &(struct rt_load_batch){a->tokens, a->targets, MICRO_BATCH, TOKENS,
-						     a->control}));
+	RT_TRY(rt_load_batch(
+		rt, 0, at,
+		&(struct rt_load_batch){a->tokens, a->targets, MICRO_BATCH, TOKENS, a->control}));
 	RT_TRY(rt_run(rt, 0, &rt_lookup_f32, ROWS,
-		      &(struct rt_args){.in = {a->tokens, w->embed}, .out = {a->x},
-					.size = {EMBED, VOCAB}}));
+		      &(struct rt_args){
+			      .in = {a->tokens, w->embed}, .out = {a->x}, .size = {EMBED, VOCAB}}));
 	RT_TRY(product(rt, ROWS, EMBED, EMBED, a->x, false, w->mix0, true, a->h, false, NULL));
 	RT_TRY(product(rt, ROWS, EMBED, EMBED, a->x, false, w->mix1, true, a->h, true, NULL));
 	RT_TRY(product(rt, ROWS, PADDED, EMBED, a->h, false, w->head, true, a->logits, false,
 		       w->bias));
 	RT_TRY(rt_run(rt, 0, &rt_cross_entropy_f32, ROWS,
-		      &(struct rt_args){.in = {a->logits, a->targets}, .out = {a->lse, a->loss},
+		      &(struct rt_args){.in = {a->logits, a->targets},
+					.out = {a->lse, a->loss},
 					.size = {PADDED, VOCAB}}));
-	return rt_run(rt, 0, &rt_loss_sum_f32, 1,
-		      &(struct rt_args){.in = {a->loss, a->targets}, .out = {a->sums},
-					.size = {ROWS}});
+	return rt_run(
+		rt, 0, &rt_loss_sum_f32, 1,
+		&(struct rt_args){.in = {a->loss, a->targets}, .out = {a->sums}, .size = {ROWS}});
 }
 
 static int backward(struct rt *rt, const struct rt_at *at)
@@ -124,13 +137,15 @@ static int backward(struct rt *rt, const struct rt_at *at)
 	struct arena *a = arena_of(rt);
 	struct weights *w = &a->weights, *g = &a->gradients[at->level];
 	RT_TRY(rt_run(rt, 0, &rt_cross_entropy_backward_f32, ROWS,
-		      &(struct rt_args){.in = {a->logits, a->targets, a->lse}, .out = {a->logits},
+		      &(struct rt_args){.in = {a->logits, a->targets, a->lse},
+					.out = {a->logits},
 					.size = {PADDED, VOCAB}}));
-	RT_TRY(rt_run(rt, 0, &rt_columns_f32, ROWS,
-		      &(struct rt_args){.in = {a->logits}, .out = {a->partials}, .size = {PADDED}}));
+	RT_TRY(rt_run(
+		rt, 0, &rt_columns_f32, ROWS,
+		&(struct rt_args){.in = {a->logits}, .out = {a->partials}, .size = {PADDED}}));
 	RT_TRY(rt_run(rt, 0, &rt_tree_rows_f32, PADDED,
-		      &(struct rt_args){.in = {a->partials}, .out = {g->bias},
-					.size = {BLOCKS, PADDED}}));
+		      &(struct rt_args){
+			      .in = {a->partials}, .out = {g->bias}, .size = {BLOCKS, PADDED}}));
 	RT_TRY(product(rt, PADDED, EMBED, ROWS, a->logits, true, a->h, false, g->head, true, NULL));
 	RT_TRY(product(rt, ROWS, EMBED, PADDED, a->logits, false, w->head, false, a->dh, false,
 		       NULL));
@@ -139,8 +154,8 @@ static int backward(struct rt *rt, const struct rt_at *at)
 	RT_TRY(product(rt, ROWS, EMBED, EMBED, a->dh, false, w->mix0, false, a->dx, false, NULL));
 	RT_TRY(product(rt, ROWS, EMBED, EMBED, a->dh, false, w->mix1, false, a->dx, true, NULL));
 	return rt_run(rt, 0, &rt_lookup_backward_f32, VOCAB,
-		      &(struct rt_args){.in = {a->tokens, a->dx}, .out = {g->embed},
-					.size = {EMBED, ROWS}});
+		      &(struct rt_args){
+			      .in = {a->tokens, a->dx}, .out = {g->embed}, .size = {EMBED, ROWS}});
 }
 
 static int merge(struct rt *rt, int64_t level)
@@ -164,12 +179,12 @@ static int update(struct rt *rt)
 	RT_TRY(FAULT(rt, a));
 	RT_TRY(rt_all_reduce(rt, 0, 0, a->sums, 2, RT_F64, RT_ORDER_TREE));
 	RT_TRY(rt_all_reduce(rt, 0, 0, a->gradients, ELEMENTS, RT_F32, RT_ORDER_TREE));
-	RT_TRY(rt_run(rt, 0, &rt_square_sum_f32, ELEMENTS / 64,
-		      &(struct rt_args){.in = {a->gradients}, .out = {a->exact},
-					.size = {ELEMENTS}}));
+	RT_TRY(rt_run(
+		rt, 0, &rt_square_sum_f32, ELEMENTS / 64,
+		&(struct rt_args){.in = {a->gradients}, .out = {a->exact}, .size = {ELEMENTS}}));
 	RT_TRY(rt_run(rt, 0, &rt_step_scale_f32, 1,
-		      &(struct rt_args){.in = {a->exact, a->sums}, .out = {a->control},
-					.scalar = {1.0}}));
+		      &(struct rt_args){
+			      .in = {a->exact, a->sums}, .out = {a->control}, .scalar = {1.0}}));
 	return rt_run(rt, 0, &rt_adamw_f32, ELEMENTS,
 		      &(struct rt_args){.in = {a->gradients, a->control},
 					.out = {&a->weights, &a->moment1, &a->moment2},
@@ -179,8 +194,9 @@ static int update(struct rt *rt)
 #define PARAM(field, name)                                                                         \
 	.path = #field, .stored = name, .layers = 1, .type = RT_F32, .weight = &weight_##field,    \
 	.gradient = &gradient_##field, .moment1 = &first_##field, .moment2 = &second_##field
-#define MIX .rows = EMBED, .columns = EMBED, .padded_rows = EMBED, .transposed = true, .pieces = 2, \
-	    .stored_rows = 2 * EMBED, .init = RT_INIT_NORMAL, .std = 0.25, .decay = true
+#define MIX                                                                                        \
+	.rows = EMBED, .columns = EMBED, .padded_rows = EMBED, .transposed = true, .pieces = 2,    \
+	.stored_rows = 2 * EMBED, .init = RT_INIT_NORMAL, .std = 0.25, .decay = true
 
 static const struct rt_param params[] = {
 	{PARAM(embed, "wte.weight"), .rows = VOCAB, .columns = EMBED, .padded_rows = VOCAB,
@@ -202,12 +218,13 @@ static const struct rt_item items[] = {
 	{"gradients", 0, LEVELS * sizeof(struct weights)},
 	{"optimizer", 0, 2 * sizeof(struct weights)},
 	{"working set", 0, sizeof(struct arena) - (3 + LEVELS) * sizeof(struct weights)},
-	{"logits", 1, ROWS * PADDED * sizeof(float)},
+	{"logits", 1, ROWS *PADDED * sizeof(float)},
 };
 
 static const struct rt_role role = {
 	.name = "all",
-	.schedule = {.micro_batches = MICRO_BATCHES, .chunks = 1, .slots = 1, .runs = runs, .nruns = 1},
+	.schedule =
+		{.micro_batches = MICRO_BATCHES, .chunks = 1, .slots = 1, .runs = runs, .nruns = 1},
 	.arena = sizeof(struct arena),
 	.begin = begin,
 	.forward = forward,

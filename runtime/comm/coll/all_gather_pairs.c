@@ -10,16 +10,21 @@
  */
 #include "comm/coll/coll.h"
 
-int all_gather_pairs(struct rt_comm *comm, struct rt_comm_group *group, void *buffer,
-		     int64_t bytes)
+int all_gather_pairs(struct rt_comm *comm, struct rt_comm_group *group, void *buffer, int64_t bytes)
 {
 	unsigned char *at = buffer;
 	for (int round = 1; round < group->size; round++) {
 		int to = (group->me + round) % group->size;
 		int from = (group->me - round + group->size) % group->size;
 		struct rt_message list[2] = {
-			{.receive = false, .peer = to, .buffer = at + group->me * bytes, .bytes = bytes},
-			{.receive = true, .peer = from, .buffer = at + from * bytes, .bytes = bytes},
+			{.receive = false,
+			 .peer = to,
+			 .buffer = at + group->me * bytes,
+			 .bytes = bytes},
+			{.receive = true,
+			 .peer = from,
+			 .buffer = at + from * bytes,
+			 .bytes = bytes},
 		};
 		if (comm->ops->exchange(comm, group, list, 2) != 0)
 			return -1;

@@ -20,8 +20,14 @@ int all_to_all_pairs(struct rt_comm *comm, struct rt_comm_group *group, const vo
 		int next = (group->me + round) % group->size;
 		int last = (group->me - round + group->size) % group->size;
 		struct rt_message list[2] = {
-			{.receive = false, .peer = next, .buffer = out + next * bytes, .bytes = bytes},
-			{.receive = true, .peer = last, .buffer = in + last * bytes, .bytes = bytes},
+			{.receive = false,
+			 .peer = next,
+			 .buffer = out + next * bytes,
+			 .bytes = bytes},
+			{.receive = true,
+			 .peer = last,
+			 .buffer = in + last * bytes,
+			 .bytes = bytes},
 		};
 		if (comm->ops->exchange(comm, group, list, 2) != 0)
 			return -1;

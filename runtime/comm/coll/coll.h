@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Algorithms, one a file. The direct ones want a group whose members' memory can be read and written
- * from here; the pairs ones want exchange alone. */
+/* Algorithms, one a file. The direct ones want a group whose members' memory can be read and
+ * written from here; the pairs ones want exchange alone. */
 #ifndef COMM_COLL_H
 #define COMM_COLL_H
 
@@ -15,7 +15,7 @@ enum { COLL_MAX_RANKS = 256 };
 struct coll_direct {
 	int me, size;
 	unsigned char *at[COLL_MAX_RANKS]; /* the buffer of each member, as mapped here */
-	int (*barrier)(void *state);       /* 0, or -1 */
+	int (*barrier)(void *state);	   /* 0, or -1 */
 	void *state;
 };
 
@@ -40,8 +40,8 @@ struct barrier_central {
 int barrier_central(struct barrier_central *barrier, int size, double seconds);
 
 /* The balanced tree, element by element: from[0 .. size) are arrays of the type; elements first ..
- * last of each are added into `sum` (wide: f32 for f32 and bf16, else the type itself), whose element
- * 0 belongs to `first`. last - first <= TREE_CHUNK. */
+ * last of each are added into `sum` (wide: f32 for f32 and bf16, else the type itself), whose
+ * element 0 belongs to `first`. last - first <= TREE_CHUNK. */
 enum { TREE_CHUNK = 256 };
 union tree_sum {
 	float f32[TREE_CHUNK];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sum of block i to member i, where the members' memory is mapped. A buffer holds one block of `count`
- * elements a member.
+/* Sum of block i to member i, where the members' memory is mapped. A buffer holds one block of
+ * `count` elements a member.
  *
  *            buffer of 0    buffer of 1    buffer of 2
  *   start    a0 b0 c0       a1 b1 c1       a2 b2 c2       barrier: all are there

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The one order in which this runtime adds over ranks: adjacent pairs, an odd one carried up, level
- * by level. Sums that wait are kept as a binary counter, one a level, so a member is read once and in
- * ascending order.
+ * by level. Sums that wait are kept as a binary counter, one a level, so a member is read once and
+ * in ascending order.
  *
  *   member   0   1   2   3   4
  *             \ /     \ /    |

@@ -18,17 +18,18 @@ struct mailbox {
 	int64_t offset, bytes;
 };
 
-/* One a group and rank: the barrier of the members whose first is this rank; how far the rank is. */
+/* One a group and rank: the barrier of the members whose first is this rank; how far the rank is.
+ */
 struct member {
 	_Alignas(LINE) struct barrier_central barrier;
 	_Alignas(LINE) _Atomic uint64_t arrivals; /* barriers entered */
-	struct rt_comm_call calls[2];             /* of the last two barriers, by arrivals % 2 */
-	_Alignas(LINE) _Atomic uint32_t bell;     /* moves when a mailbox of this rank changes */
+	struct rt_comm_call calls[2];		  /* of the last two barriers, by arrivals % 2 */
+	_Alignas(LINE) _Atomic uint32_t bell;	  /* moves when a mailbox of this rank changes */
 };
 
 struct shm_group {
 	struct member *members; /* by rank */
-	struct mailbox *mail;   /* [from][to], by rank */
+	struct mailbox *mail;	/* [from][to], by rank */
 };
 
 static size_t group_bytes(size_t ranks)
@@ -44,7 +45,8 @@ size_t shm_comm_bytes(int ranks, int ngroups)
 static struct shm_group shm_group_of(const struct rt_comm *comm, const struct rt_comm_group *group)
 {
 	size_t index = (size_t)(group - comm->groups);
-	unsigned char *at = (unsigned char *)comm->shared + index * group_bytes((size_t)comm->ranks);
+	unsigned char *at =
+		(unsigned char *)comm->shared + index * group_bytes((size_t)comm->ranks);
 	struct shm_group shm = {.members = (struct member *)(void *)at};
 	shm.mail = (struct mailbox *)(void *)(shm.members + comm->ranks);
 	return shm;
@@ -116,7 +118,7 @@ static int shm_barrier(struct rt_comm *comm, struct rt_comm_group *group, double
 	return compare_calls(comm, group, slot);
 }
 
-/* ---- direct algorithms ------------------------------------------------------------------------ */
+/* ---- direct algorithms -------------------------------------------------------------------- */
 
 struct call {
 	struct rt_comm *comm;
@@ -132,8 +134,10 @@ static int call_barrier(void *state)
 static struct coll_direct direct_of(struct call *call, const void *buffer)
 {
 	const struct rt_comm *comm = call->comm;
-	struct coll_direct direct = {.me = call->group->me, .size = call->group->size,
-				     .barrier = call_barrier, .state = call};
+	struct coll_direct direct = {.me = call->group->me,
+				     .size = call->group->size,
+				     .barrier = call_barrier,
+				     .state = call};
 	ptrdiff_t offset = (const unsigned char *)buffer - comm->arena[comm->rank];
 	for (int i = 0; i < direct.size; i++)
 		direct.at[i] = comm->arena[call->group->ranks[i]] + offset;
@@ -172,7 +176,7 @@ static int shm_broadcast(struct rt_comm *comm, struct rt_comm_group *group, void
 	return broadcast_direct(&direct, bytes, root);
 }
 
-/* ---- messages ---------------------------------------------------------------------------------- */
+/* ---- messages ----------------------------------------------------------------------------- */
 
 enum progress { WAITING, POSTED, DONE };
 
@@ -221,8 +225,7 @@ static int receive_on(struct rt_comm *comm, struct rt_comm_group *group,
 	int from = group->ranks[message->peer];
 	if (box->bytes != message->bytes)
 		return rt_fail("group `%s`: rank %d sends %lld bytes, %lld are awaited",
-			       group->name, from, (long long)box->bytes,
-			       (long long)message->bytes);
+			       group->name, from, (long long)box->bytes, (long long)message->bytes);
 	memcpy(message->buffer, comm->arena[from] + box->offset, (size_t)message->bytes);
 	atomic_fetch_add(&box->taken, 1);
 	transfer->progress = DONE;
@@ -230,8 +233,8 @@ static int receive_on(struct rt_comm *comm, struct rt_comm_group *group,
 	return 1;
 }
 
-static int advance(struct rt_comm *comm, struct rt_comm_group *group,
-		   const struct rt_message *list, struct transfer *transfers, int i)
+static int advance(struct rt_comm *comm, struct rt_comm_group *group, const struct rt_message *list,
+		   struct transfer *transfers, int i)
 {
 	struct shm_group shm = shm_group_of(comm, group);
 	int peer = group->ranks[list[i].peer];

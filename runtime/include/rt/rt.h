@@ -39,7 +39,7 @@ struct rt_at {
 /* First byte of the copy of `place`; layer is at->layer + plus. */
 void *rt_buffer(struct rt *rt, const struct rt_place *place, const struct rt_at *at, int plus);
 
-/* ---- device calls (streams: 0 = compute) ------------------------------------------------------ */
+/* ---- device calls (streams: 0 = compute) ------------------------------------------------- */
 
 int rt_run(struct rt *rt, int stream, const struct rt_kernel *kernel, int64_t rows,
 	   const struct rt_args *args);
@@ -53,8 +53,8 @@ struct rt_epilogue {
 	void *pre_activation;
 };
 
-/* c[m, n] = op(a) op(b) (+ c if accumulate) then the epilogue. op transposes: a is [m, k], or [k, m]
- * with trans_a; b is [k, n], or [n, k] with trans_b. Sums in fp32 or wider. */
+/* c[m, n] = op(a) op(b) (+ c if accumulate) then the epilogue. op transposes: a is [m, k], or
+ * [k, m] with trans_a; b is [k, n], or [n, k] with trans_b. Sums in fp32 or wider. */
 struct rt_matmul {
 	enum rt_type type;
 	int64_t m, n, k;
@@ -68,8 +68,8 @@ struct rt_matmul {
 int rt_matmul(struct rt *rt, int stream, const struct rt_matmul *args);
 
 /* q, out: [batch, tokens, heads, head]; k, v: [batch, tokens, kv_heads, head]; lse: f64 or T as
- * `type`, [batch, heads, tokens]. Never stores tokens x tokens. heads is a multiple of kv_heads; head h
- * reads k/v head h / (heads / kv_heads). Scores are scaled by `scale`. */
+ * `type`, [batch, heads, tokens]. Never stores tokens x tokens. heads is a multiple of kv_heads;
+ * head h reads k/v head h / (heads / kv_heads). Scores are scaled by `scale`. */
 struct rt_attend_forward {
 	enum rt_type type;
 	int64_t batch, tokens, heads, kv_heads, head;
@@ -95,7 +95,8 @@ struct rt_load_batch {
 	int64_t batch, length;
 	double *control; /* SAMPLE is set */
 };
-int rt_load_batch(struct rt *rt, int stream, const struct rt_at *at, const struct rt_load_batch *args);
+int rt_load_batch(struct rt *rt, int stream, const struct rt_at *at,
+		  const struct rt_load_batch *args);
 
 struct rt_copy {
 	void *to;
@@ -110,20 +111,20 @@ struct rt_clear {
 };
 int rt_clear(struct rt *rt, int stream, const struct rt_clear *args);
 
-/* ---- collectives ------------------------------------------------------------------------------ */
+/* ---- collectives ------------------------------------------------------------------------- */
 
 enum rt_order {
-	RT_ORDER_TREE, /* element-wise balanced tree over the group index (adjacent pairs, odd one up) */
+	RT_ORDER_TREE, /* balanced tree over the group index (adjacent pairs, odd one up) */
 	RT_ORDER_ANY
 };
 
 /* Sums `count` elements of `type` at `buffer` over the group, in place, equal bits on all ranks.
- * Collective: every rank of the group calls it with the same arguments, the buffer at the same place
- * of its arena. */
+ * Collective: every rank of the group calls it with the same arguments, the buffer at the same
+ * place of its arena. */
 int rt_all_reduce(struct rt *rt, int stream, int group, void *buffer, int64_t count,
 		  enum rt_type type, enum rt_order order);
 
-/* ---- tables of a program ----------------------------------------------------------------------- */
+/* ---- tables of a program ----------------------------------------------------------------- */
 
 struct rt_axis {
 	const char *name;
@@ -142,10 +143,12 @@ enum rt_init { RT_INIT_ZERO, RT_INIT_ONE, RT_INIT_NORMAL };
 struct rt_param {
 	const char *path;     /* "layer.mlp.down_proj.weight" */
 	const char *stored;   /* name in a checkpoint; "{layer}" stands for the number */
-	int64_t layers, rows, columns; /* logical shape [rows, columns]; vectors have columns == 0 */
+	/* Logical shape [rows, columns]; vectors have columns == 0. */
+	int64_t layers, rows, columns;
 	int64_t padded_rows;  /* rows in memory, >= rows; the padding stays 0 */
 	bool transposed;      /* a checkpoint holds [columns, rows] */
-	int64_t piece, pieces, stored_rows, first_row; /* part of one stored tensor, joined along rows */
+	/* Part of one stored tensor, joined along rows; pieces <= 1: all of it. */
+	int64_t piece, pieces, stored_rows, first_row;
 	enum rt_init init;
 	double std;
 	uint32_t id;          /* number of its random stream; layer k uses id + k */
@@ -157,7 +160,9 @@ struct rt_param {
 enum rt_when { RT_CONSTANT, RT_LINEAR, RT_COSINE };
 
 struct rt_train {
-	int64_t steps, global_batch, micro_batch, micro_batches, tokens, vocab; /* tokens = length of a sample */
+	int64_t steps, global_batch, vocab;
+	int64_t micro_batch, micro_batches; /* samples; micro-batches of a rank in a step */
+	int64_t tokens;       /* length of a sample */
 	int64_t lanes, data_ranks;
 	uint64_t seed;
 	double lr, final_share, beta1, beta2;
@@ -188,9 +193,12 @@ struct rt_role {
 	int (*begin)(struct rt *);                         /* once a step: clears what it adds to */
 	int (*forward)(struct rt *, const struct rt_at *);
 	int (*backward)(struct rt *, const struct rt_at *);
-	int (*merge)(struct rt *, int64_t level);          /* adds level + 1 into level; NULL: one lane */
+	/* Adds the gradients of level + 1 into level, then clears level + 1, which the next lane
+	 * adds to. NULL: one lane a rank. */
+	int (*merge)(struct rt *, int64_t level);
 	int (*update)(struct rt *);                        /* reduce, norm, optimizer */
-	const struct rt_place *tokens, *targets, *control, *sums, *logits; /* logits NULL: no sampling */
+	const struct rt_place *tokens, *targets, *control, *sums;
+	const struct rt_place *logits;                     /* NULL: no sampling */
 	enum rt_type logits_type;
 	int64_t logits_columns;                            /* padded vocabulary */
 	const struct rt_item *items;

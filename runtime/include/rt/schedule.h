@@ -40,7 +40,8 @@ static inline struct rt_turn rt_schedule_turn(const struct rt_schedule *s, uint3
 	struct rt_turn turn = {0};
 	for (uint32_t r = 0; r < s->nruns; r++) {
 		const struct rt_schedule_run *run = &s->runs[r];
-		uint32_t total = run->count * run->turns, rounds = i / run->turns, at = i % run->turns;
+		uint32_t total = run->count * run->turns;
+		uint32_t rounds = i / run->turns, at = i % run->turns;
 		if (i >= total) {
 			for (uint32_t t = 0; t < run->turns; t++)
 				*(run->backward[t] ? &backwards : &forwards) += run->count;
@@ -57,8 +58,8 @@ static inline struct rt_turn rt_schedule_turn(const struct rt_schedule *s, uint3
 	return turn;
 }
 
-/* Lane of a micro-batch, and the gradient buffer (level of the tree) it adds to: lanes of a rank are
- * merged as a binary counter, so level = number of whole subtrees that wait. */
+/* The gradient buffer (level of the tree) that a lane adds to: lanes of a rank are merged as a
+ * binary counter, so level = number of whole subtrees that wait. */
 static inline uint32_t rt_lane_level(uint32_t lane)
 {
 	return (uint32_t)__builtin_popcount(lane);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What rank 0 tells: lines or a progress bar on standard output, and the log of --log: one JSON object
- * a line, each in one write, so that the file is valid up to its last line. */
+/* What rank 0 tells: lines or a progress bar on standard output, and the log of --log: one JSON
+ * object a line, each in one write, so that the file is valid up to its last line. */
 #ifndef CORE_REPORT_H
 #define CORE_REPORT_H
 
@@ -13,9 +13,9 @@
 
 struct report {
 	struct rt *rt;
-	bool speaks;       /* rank 0 and not quiet */
+	bool speaks;	    /* rank 0 and not quiet */
 	bool terminal, bar; /* bar: one stands on the screen */
-	int log;           /* descriptor, or -1 */
+	int log;	    /* descriptor, or -1 */
 	struct rt_text line;
 	int64_t steps, every; /* plain lines: each so many steps */
 	double start, shown;  /* seconds of the clock: end of step 0; last bar */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/report.h"
+#include "core/rt_report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +60,7 @@ void report_close(struct report *report)
 	report->log = -1;
 }
 
-/* ---- the log ------------------------------------------------------------------------------------ */
+/* ---- the log ------------------------------------------------------------------------------ */
 
 static struct rt_text *begin(struct report *report, const char *event)
 {
@@ -146,7 +146,7 @@ static int log_step(struct report *report, const struct report_step *step, doubl
 	return end(report);
 }
 
-/* ---- people ------------------------------------------------------------------------------------- */
+/* ---- people ------------------------------------------------------------------------------- */
 
 static void clear_bar(struct report *report)
 {
@@ -174,7 +174,8 @@ static void add_left(struct rt_text *text, double seconds)
 {
 	long long left = seconds > 0 && seconds < 1e9 ? (long long)(seconds + 0.5) : 0;
 	if (left >= 3600)
-		rt_text_add(text, "%lld:%02lld:%02lld left", left / 3600, left / 60 % 60, left % 60);
+		rt_text_add(text, "%lld:%02lld:%02lld left", left / 3600, left / 60 % 60,
+			    left % 60);
 	else
 		rt_text_add(text, "%lld:%02lld left", left / 60, left % 60);
 }
