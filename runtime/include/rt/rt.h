@@ -160,9 +160,8 @@ struct rt_param {
 enum rt_when { RT_CONSTANT, RT_LINEAR, RT_COSINE };
 
 struct rt_train {
-	int64_t steps, global_batch, vocab;
-	int64_t micro_batch, micro_batches; /* samples; micro-batches of a rank in a step */
-	int64_t tokens;       /* length of a sample */
+	/* global_batch, micro_batch: samples; micro_batches: of a rank in a step; tokens: of a sample */
+	int64_t steps, global_batch, micro_batch, micro_batches, tokens, vocab;
 	int64_t lanes, data_ranks;
 	uint64_t seed;
 	double lr, final_share, beta1, beta2;
