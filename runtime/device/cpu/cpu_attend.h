@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "base/rt_philox.h"
+#include "device/cpu/cpu_mask.h"
 #include "device/cpu/cpu_math.h"
 #include "device/cpu/cpu_panel.h"
 #include "device/cpu/cpu_tiles.h"
@@ -103,21 +103,18 @@ INLINE bool attend_drops(const struct attend *a)
 static inline void attend_keep(const struct attend *a, REAL *keep, int64_t key, int64_t count)
 {
 	const struct rt_attend_forward *f = a->f;
-	REAL factor = (REAL)(1 / (1 - f->dropout));
-	uint64_t limit = (uint64_t)(f->dropout * 0x1p32);
+	struct mask mask = mask_start(f->control, f->stream_id, f->dropout);
 	uint64_t sample = (uint64_t)f->control[RT_CONTROL_SAMPLE] + (uint64_t)a->sample;
 	uint64_t head = sample * (uint64_t)f->heads + (uint64_t)a->head, tokens = (uint64_t)f->tokens;
 	for (int64_t q = 0; q < QUERIES; q++) {
+		REAL group[MASK_ELEMENTS];
 		uint64_t row = (head * tokens + (uint64_t)(a->query + q)) * tokens + (uint64_t)key;
-		for (int64_t k = 0; k < count;) {
-			uint64_t at = row + (uint64_t)k;
-			struct rt_philox_state s = rt_philox_rounds(rt_philox_start(
-				(uint64_t)f->control[RT_CONTROL_SEED], RT_RANDOM_DROPOUT,
-				(uint32_t)f->control[RT_CONTROL_STEP], (uint32_t)f->stream_id, at / 4));
-			for (uint64_t j = at % 4; j < 4 && k < count; j++, k++)
-				keep[k * QUERIES + q] = s.word[j] >= limit ? factor : 0;
-		}
+		mask_group(&mask, row / 4, group);
+		for (int64_t k = 0; k < count; k++)
+			keep[k * QUERIES + q] = group[row % 4 + (uint64_t)k];
 	}
 }
+
+_Static_assert(KEYS + 3 <= MASK_ELEMENTS, "a group of the mask covers the keys of a tile");
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows that work element by element. Outputs may be an input (not a shifted one). */
-#include "base/rt_philox.h"
 #include "device/cpu/cpu_activate.h"
+#include "device/cpu/cpu_mask.h"
 
 #define ACTIVATION(name)                                                                           \
 	KERNEL(name)                                                                               \
@@ -117,27 +117,26 @@ PAIRWISE(add, +)
 PAIRWISE(sub, -)
 PAIRWISE(mul, *)
 
-/* Groups of four elements share a block of the generator. */
 KERNEL(dropout)
 {
 	const REAL *x = args->in[0];
 	const double *control = args->in[1];
 	REAL *y = args->out[0];
-	double rate = args->scalar[0];
-	REAL factor = (REAL)(1 / (1 - rate));
-	uint64_t limit = (uint64_t)(rate * 0x1p32);
+	struct mask mask = mask_start(control, args->size[0], args->scalar[0]);
 	uint64_t start = (uint64_t)(control[RT_CONTROL_SAMPLE] * (double)args->size[1]);
 	if (control[RT_CONTROL_TRAINING] == 0) {
 		memmove(y + first, x + first, (size_t)(last - first) * sizeof(REAL));
 		return;
 	}
 	for (int64_t i = first; i < last;) {
+		REAL keep[MASK_ELEMENTS];
 		uint64_t element = start + (uint64_t)i;
-		struct rt_philox_state s = rt_philox_rounds(rt_philox_start(
-			(uint64_t)control[RT_CONTROL_SEED], RT_RANDOM_DROPOUT,
-			(uint32_t)control[RT_CONTROL_STEP], (uint32_t)args->size[0], element / 4));
-		for (uint64_t j = element % 4; j < 4 && i < last; j++, i++)
-			y[i] = s.word[j] >= limit ? x[i] * factor : 0;
+		int64_t skip = (int64_t)(element % 4), count = least(MASK_ELEMENTS - skip, last - i);
+		mask_group(&mask, element / 4, keep);
+		PARALLEL_LOOP
+		for (int64_t j = 0; j < count; j++)
+			y[i + j] = keep[skip + j] > 0 ? x[i + j] * keep[skip + j] : 0;
+		i += count;
 	}
 }
 

@@ -18,6 +18,12 @@ static int64_t pairs_offset(const int64_t *pairs, int64_t n, int64_t row)
 	return at;
 }
 
+INLINE void add_row(double *restrict total, const REAL *restrict row, int64_t count)
+{
+	for (int64_t i = 0; i < count; i++)
+		total[i] += row[i];
+}
+
 KERNEL(reduce)
 {
 	const REAL *x = args->in[0];
@@ -29,11 +35,16 @@ KERNEL(reduce)
 	for (int64_t left = first; left < last; left += TILE) {
 		int64_t count = least(TILE, last - left), at[TILE];
 		double total[TILE] = {0};
-		for (int64_t i = 0; i < count; i++)
+		bool side_by_side = true;
+		for (int64_t i = 0; i < count; i++) {
 			at[i] = pairs_offset(keep, kept, left + i);
+			side_by_side = side_by_side && at[i] == at[0] + i;
+		}
 		for (int64_t term = 0; term < terms; term++) {
 			const REAL *from = x + pairs_offset(sum, summed, term);
-			for (int64_t i = 0; i < count; i++)
+			if (side_by_side)
+				add_row(total, from + at[0], count);
+			for (int64_t i = 0; !side_by_side && i < count; i++)
 				total[i] += from[at[i]];
 		}
 		for (int64_t i = 0; i < count; i++)
@@ -50,12 +61,8 @@ KERNEL(columns)
 		for (int64_t left = 0; left < width; left += TILE) {
 			int64_t count = least(TILE, width - left), end = least(row + block, last);
 			double total[TILE] = {0};
-			for (int64_t r = row; r < end; r++) {
-				const REAL *from = x + r * width + left;
-				PARALLEL_LOOP
-				for (int64_t i = 0; i < count; i++)
-					total[i] += from[i];
-			}
+			for (int64_t r = row; r < end; r++)
+				add_row(total, x + r * width + left, count);
 			for (int64_t i = 0; i < count; i++)
 				partial[left + i] = (REAL)total[i];
 		}
