@@ -134,6 +134,21 @@ static bool read_value(struct builder *builder, const struct argument *row, cons
 	return !out->poisoned;
 }
 
+static void report_range(struct builder *builder, const struct argument *row, struct span span)
+{
+	struct arena *keep = builder->work->keep;
+	bool share = row->type == TYPE_SHARE;
+	const char *unit = share ? " %" : "", *low = num_double(keep, row->low * (share ? 100 : 1));
+	struct diag *diag = model_fault(builder, E0115, span, "`%s` of `%s` is out of range",
+					row->name, operator_row(row->op)->name);
+
+	if (isinf(row->high))
+		diag_at(diag, "at least %s%s", low, unit);
+	else
+		diag_at(diag, "at least %s%s, less than %s%s", low, unit,
+			num_double(keep, row->high * (share ? 100 : 1)), unit);
+}
+
 static void read_number(struct builder *builder, const struct argument *row,
 			const struct node *expr, struct model_call *call)
 {
@@ -142,8 +157,7 @@ static void read_number(struct builder *builder, const struct argument *row,
 	if (!read_value(builder, row, expr, &value))
 		return;
 	if (value.f < row->low || value.f >= row->high)
-		model_fault(builder, E0115, value.span, "`%s` of `%s` is out of range", row->name,
-			    operator_row(row->op)->name);
+		report_range(builder, row, value.span);
 	*(double *)((char *)call + row->offset) = value.f;
 }
 

@@ -24,19 +24,32 @@ static void note_strategies(const struct plan *plan, struct work *work)
 	}
 }
 
+/* One type throughout, fp32 or fp64, is emitted. */
 static void note_precision(const struct plan *plan, struct work *work)
 {
 	const struct plan_precision *p = &plan->precision;
 	const struct value *types[] = {
-		&p->compute,	   &p->params,	     &p->gradients,
-		&p->gradient_wire, &p->partial_wire, &p->optimizer,
+		&p->compute,	  &p->params,	 &p->gradients, &p->gradient_wire,
+		&p->partial_wire, &p->optimizer, &p->loss,
 	};
+	bool bf16 = false, mixed = false;
 
-	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-		if (value_known(types[i]) && name_is(types[i]->word, "bf16")) {
-			note(work, plan->precision_span, "bf16");
-			return;
-		}
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+		if (!value_known(types[i]))
+			continue;
+		bf16 |= name_is(types[i]->word, "bf16");
+		mixed |= types[i]->word != p->compute.word;
+	}
+	if (bf16 || mixed)
+		note(work, plan->precision_span, bf16 ? "bf16" : "several types in one program");
+}
+
+/* A setting with a word that is not emitted. */
+static void note_word(struct work *work, const struct value *value, const char *word,
+		      const char *what)
+{
+	if (value_known(value) && name_is(value->word, word))
+		note(work, value->span, what);
 }
 
 bool rule_emitted(const struct plan *plan, struct work *work)
@@ -48,6 +61,8 @@ bool rule_emitted(const struct plan *plan, struct work *work)
 	for (uint32_t i = 0; i < plan->nrecompute; i++)
 		if (plan->recompute[i].kind != RECOMPUTE_NONE)
 			note(work, plan->recompute[i].span, "`recompute`");
+	note_word(work, &plan->memory.attention, "stored", "stored attention");
+	note_word(work, &plan->train.kernels, "generated", "generated kernels");
 	if (plan->has_checkpoint)
 		note(work, plan->checkpoint.every.span, "checkpoints");
 	if (value_known(&plan->device.cores) && plan->device.cores.i == 0)
