@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The text of an architecture: bindings, groups, the repeated block, the loss; then dims and
+ * padding. */
 #include "plan/model_build.h"
 
 /* Messages for one text: what follows from the first few is noise; one if it did not parse. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Arguments of operators: dims, numbers, flags, words, each with its range. */
 #include <math.h>
 #include <stddef.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The operators table as data; counting elements and weights. */
 #include "plan/model.h"
 
 static const struct operator_row rows[OPERATORS] = {

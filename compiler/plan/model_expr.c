@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tensor expressions to operator calls; names of the weights they make. */
 #include <stdlib.h>
 
 #include "plan/model_build.h"

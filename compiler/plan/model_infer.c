@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Dims of every value, by the rule of each operator. */
 #include <string.h>
 
 #include "plan/model.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Names of tensors, and what passes the borders of the repeated block. */
 #include "plan/model_build.h"
 
 static const char *const given_names[] = {"tokens", "targets", "position"};

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sizes and options: declared by the architecture, given by the model, evaluated here. */
 #include "plan/model_build.h"
 
 static const struct {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Runs the rules in order; what they share. */
 #include "plan/plan_rules.h"
 
 #define NEED(name) (UINT64_C(1) << RULE_##name)

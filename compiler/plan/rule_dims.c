@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Rules on dims: sizes, what `tensor` and `sequence` cut, weights cut twice or kept whole. */
 #include "plan/plan_rules.h"
 
 static uint64_t gcd(uint64_t a, uint64_t b)

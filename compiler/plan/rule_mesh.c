@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Rules on the mesh: its product, where axes lie, axes nobody uses. */
 #include "plan/plan_rules.h"
 
 bool rule_mesh_known(const struct plan *plan, struct work *work)

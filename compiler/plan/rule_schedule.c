@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Rules on what happens in a step: chunks, layers, batches, lanes, lengths, recompute. */
 #include <string.h>
 
 #include "plan/plan_rules.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Rules on strategies: which go together, over which axes, and lines that except a weight. */
 #include "plan/plan_rules.h"
 
 /* What a strategy asks of the ranks of its axis. zero and sequence lie over the axes of data and
