@@ -238,7 +238,10 @@ void bind_unused(struct resolve *r)
 {
 	static const char *const words[] = {"`let`", "parameter", "import"};
 
-	for (uint32_t k = 0; k < r->main->bindings.n && !r->broken; k++) {
+	/* What a faulty statement was meant to use is not known. */
+	if (r->broken || r->work->diags->errors)
+		return;
+	for (uint32_t k = 0; k < r->main->bindings.n; k++) {
 		const struct binding *binding = r->main->bindings.at[k];
 
 		if (!binding->used && !binding->outside)

@@ -52,9 +52,11 @@ static bool find_member(struct resolve *r, struct binding *import, const struct 
 	}
 	member = bind_find(import->unit, name->name);
 	if (!member || member->kind != BINDING_LET || name->next) {
-		diag_at(diag_add(r->work->diags, E0204, name->span, "library `%s` has no value `%s`",
-				 import->name->text, name->name->text),
-			"not a `let` of the library");
+		if (!r->broken)
+			diag_at(diag_add(r->work->diags, E0204, name->span,
+					 "library `%s` has no value `%s`", import->name->text,
+					 name->name->text),
+				"not a `let` of the library");
 		*out = value_poison(name->span);
 		return true;
 	}
@@ -220,7 +222,9 @@ static void set_default(struct frame *frame, const struct setting_row *row)
 	if (schema_inner(row))
 		return;
 	if (!row->fallback) {
-		missing(frame->r, frame->span, "%s needs a setting `%s`", frame->title, row->name);
+		if (!suggested(frame->r, row->name))
+			missing(frame->r, frame->span, "%s needs a setting `%s`", frame->title,
+				row->name);
 		*value_at(frame, row) = value_poison(frame->span);
 	} else if (*row->fallback) {
 		struct value value = value_literal(row->fallback, frame->r->work->names);

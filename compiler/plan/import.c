@@ -45,7 +45,7 @@ static char *folder(struct arena *arena, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
-	return slash ? arena_copy(arena, path, (size_t)(slash - path)) : arena_text(arena, "%s", "");
+	return arena_copy(arena, path, slash ? (size_t)(slash - path) : 0);
 }
 
 static struct unit *loaded(struct resolve *r, const char *path)
@@ -327,7 +327,8 @@ static void note_similar(struct resolve *r, struct diag *diag, const struct name
 		if (names[k] != near && resembles(name->text, names[k]))
 			found[nfound++] = names[k];
 	if (nfound)
-		diag_note(diag, "similar names exist: %s",
+		diag_note(diag,
+			  nfound > 1 ? "similar names exist: %s" : "a similar name exists: %s",
 			  name_list(r->work->keep, found, nfound));
 	else if (count && count <= 8)
 		diag_note(diag, "it has %s", name_list(r->work->keep, names, count));
@@ -339,10 +340,12 @@ static void unknown_member(struct resolve *r, const struct node *name, struct bi
 	size_t count;
 	const char *const *names = members(r, import->unit, kinds, &count);
 	const struct node *from = node_find(import->node, NODE_STRING);
-	struct diag *diag =
-		diag_add(r->work->diags, E0204, name->span, "library `%s` has no %s `%s`",
-			 import->name->text, kinds[0], name->name->text);
+	struct diag *diag;
 
+	if (r->broken)
+		return;
+	diag = diag_add(r->work->diags, E0204, name->span, "library `%s` has no %s `%s`",
+			import->name->text, kinds[0], name->name->text);
 	diag_at(diag, "not in the library");
 	if (from)
 		diag_label(diag, from->span, "imported here");

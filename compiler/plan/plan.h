@@ -123,7 +123,8 @@ struct plan {
 	struct set_outside *outside;
 	uint32_t noutside;
 	/* worked out */
-	int64_t devices, data_ranks, stages, micro_batches; /* micro-batches of a data rank a step */
+	int64_t devices, data_ranks, stages;
+	int64_t micro_batches;           /* of a data rank in a step */
 	bool poisoned;                   /* some value is: floors above do not run */
 };
 
@@ -143,7 +144,8 @@ struct plan_options {
 struct plan *plan_resolve(const struct node *file, const struct source *source,
 			  const struct plan_options *options, struct work *work);
 
-/* Runs plan/rules.def over a resolved plan; reports what does not hold. False if an error was added. */
+/* Runs plan/plan_rules.def over a resolved plan; reports what does not hold. False if an error was
+ * added. */
 bool plan_check(const struct plan *plan, struct work *work);
 
 /* The plan without imports, params and defaults, with the origin of each value as a comment. Valid
@@ -152,13 +154,6 @@ void plan_expand(const struct plan *plan, const struct work *work, struct text *
 
 /* --dump=plan: every value, one a line, `block.name = value  origin`. */
 void plan_print(const struct plan *plan, const struct work *work, struct text *out);
-
-/* Text of `planc list WHAT`: settings [argument: a block], quantities, units, codes, std, devices,
- * models. False if there is no such list or block. */
-bool plan_list(const char *what, const char *argument, struct work *work, struct text *out);
-
-/* `planc list params FILE`: each with its type, range, default and doc comment. */
-void plan_list_params(const struct node *file, const struct work *work, struct text *out);
 
 const char *strategy_name(enum strategy_kind kind); /* "data" */
 /* Strategy of a kind, or NULL. */

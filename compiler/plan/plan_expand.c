@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `planc expand`: the plan as a file that needs nothing else: no imports, parameters or defaults. */
+/* `planc expand`: the plan as a file that needs nothing else: no imports, params, defaults. */
 #include <string.h>
 
 #include "plan/origin.h"

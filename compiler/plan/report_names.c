@@ -42,6 +42,14 @@ void set_twice(struct resolve *r, struct span first, struct span again, const ch
 		diag_note(diag, "to change a value of a plan you extend, write `override`");
 }
 
+bool suggested(const struct resolve *r, const char *name)
+{
+	for (uint32_t k = 0; k < r->suggested.n; k++)
+		if (!strcmp(r->suggested.at[k], name))
+			return true;
+	return false;
+}
+
 void missing(struct resolve *r, struct span at, const char *format, ...)
 {
 	va_list args;
@@ -118,6 +126,8 @@ void misplaced(struct resolve *r, const struct node *statement, const char *titl
 	}
 	name = node_path_text(statement->first, r->work->keep);
 	near = name_nearest(name, names, count);
+	if (near)
+		vec_push(r->work->keep, &r->suggested, near);
 	if (statement->kind == NODE_WORD) {
 		no_equals(r, statement);
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tree to plan: the statements of the file by what they are, then each block after what it needs. */
+/* Tree to plan: the statements of the file by kind, then each block after what it needs. */
 #include <string.h>
 
 #include "plan/resolve.h"
@@ -112,7 +112,7 @@ static struct span file_start(const struct resolve *r)
 
 static void need(struct resolve *r, const struct parts *parts, enum part part)
 {
-	if (!parts->at[part])
+	if (!parts->at[part] && !suggested(r, part_names[part]))
 		missing(r, file_start(r), "a plan needs a block `%s`", part_names[part]);
 }
 

@@ -40,6 +40,7 @@ struct resolve {
 	const struct plan_options *options;
 	struct unit *main;
 	VEC(struct unit *) units;
+	VEC(const char *) suggested;      /* what faulty statements were likely meant to give */
 	VEC(const struct name *) unknown; /* names reported once; later uses are silent */
 	VEC(const struct node *) strategies; /* the statement of each plan->strategies */
 	uint32_t depth;                   /* values that wait for values */
@@ -97,7 +98,7 @@ struct frame {
 	enum block_id id;        /* BLOCKS: no block, only names of files */
 	void *into;              /* struct plan_BLOCK */
 	const char *title;       /* "block `train`" */
-	const char *const *more; /* names `take` knows beside the schema; ends in NULL; may be NULL */
+	const char *const *more; /* what `take` knows beside the schema; ends in NULL, or is NULL */
 	struct span span;        /* where E0206 points */
 	uint32_t round;
 	/* looks at a statement first; true: taken. May be NULL. */
@@ -130,6 +131,8 @@ void misplaced(struct resolve *r, const struct node *statement, const char *titl
 /* E0202 with both places. */
 void set_twice(struct resolve *r, struct span first, struct span again, const char *what,
 	       const char *name);
+/* True if a faulty statement was likely meant to set this name: it is not missing. */
+bool suggested(const struct resolve *r, const char *name);
 /* E0206. */
 void missing(struct resolve *r, struct span at, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

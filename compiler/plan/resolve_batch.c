@@ -154,6 +154,11 @@ static void complete(const struct batches *b)
 	int known = usable(b->global) + usable(b->micro) + usable(b->count);
 	int written = given(b->global) + given(b->micro) + given(b->count);
 
+	bool meant = suggested(b->r, "global_batch") || suggested(b->r, "micro_batch") ||
+		     suggested(b->r, "micro_batches");
+
+	if (written < 2 && meant)
+		return;
 	if (written < 2)
 		missing(b->r, b->r->plan->train_span,
 			"block `train` needs two of `global_batch`, `micro_batch` and "

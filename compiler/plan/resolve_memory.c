@@ -75,7 +75,8 @@ static void read_stages(struct resolve *r, struct recompute *recompute, const st
 		return;
 	diag_note(diag_add(r->work->diags, E0115, place->span, "there are no stages %lld to %lld",
 			   (long long)first.i, (long long)last.i),
-		  "the plan has %lld pipeline stages, counted from 0", (long long)r->plan->stages);
+		  "pipeline stages are counted from 0, the last one is %lld",
+		  (long long)r->plan->stages - 1);
 }
 
 static void check_overlap(struct resolve *r, const struct recompute *recompute)

@@ -50,7 +50,7 @@ static const struct node *base_of(struct resolve *r, const struct node *block)
 
 	if (!base) {
 		missing(r, head_span(block),
-			"`model NAME : ARCHITECTURE` needs an architecture or a model to start from");
+			"`model NAME : ARCHITECTURE` needs an architecture or a model");
 		return NULL;
 	}
 	return base->first && base->first->kind == NODE_PATH

@@ -239,7 +239,7 @@ static struct value resolve_data(struct resolve *r, const struct node *statement
 
 	no_tail(r, statement);
 	train->data_kind = train->data_glob = value;
-	if (call->kind == NODE_ERROR)
+	if (call->kind == NODE_ERROR || (glob && glob->kind == NODE_ERROR))
 		return value;
 	if (!kind || glob->kind != NODE_STRING || node_children(call) != 2) {
 		diag_note(diag_add(r->work->diags, E0112, call->span, "`data` is a kind of file"),

@@ -133,17 +133,6 @@ bool schema_takes(const struct setting_row *row, const char *word)
 	return false;
 }
 
-char *schema_word_text(const struct setting_row *row, struct arena *arena)
-{
-	struct text out = text_new(arena);
-	size_t count;
-	const char *const *words = schema_word_list(row, arena, &count);
-
-	for (size_t k = 0; k < count; k++)
-		text_add(&out, "%s%s", k ? ", " : "", words[k]);
-	return count ? out.at : arena_text(arena, " ");
-}
-
 const char *const *schema_names(enum block_id id, struct arena *arena, size_t *count)
 {
 	const struct block_row *block = &blocks[id];

@@ -56,7 +56,5 @@ bool schema_takes(const struct setting_row *row, const char *word);
 const char *const *schema_word_list(const struct setting_row *row, struct arena *arena,
 				    size_t *count);
 const char *const *schema_names(enum block_id id, struct arena *arena, size_t *count);
-/* "fp64, fp32, bf16" */
-char *schema_word_text(const struct setting_row *row, struct arena *arena);
 
 #endif

@@ -226,17 +226,20 @@ struct value value_as(struct value value, enum value_type want, const char *sett
 
 /* --- text ------------------------------------------------------------------------------- */
 
-/* True if the value is at least one such unit, with at most three decimals. */
+/* True if the value is at least one such unit, with at most three decimals; with none where two
+ * families of units serve one type. */
 static bool suits(const struct value *value, const struct unit_row *unit)
 {
-	struct ratio thousandth = {(__int128)unit->scale, 1000 * (__int128)type_rows[value->type].per};
+	bool binary = strchr(unit->text, 'i') != NULL;
+	int parts = unit->type == TYPE_BYTES && !binary ? 1 : 1000;
+	struct ratio part = {(__int128)unit->scale, parts * (__int128)type_rows[value->type].per};
 	struct ratio count;
 
 	/* Rates are printed in decimal bytes, whatever they were written in. */
-	if (unit->type == TYPE_RATE && (strstr(unit->text, "bit") || strchr(unit->text, 'i')))
+	if (unit->type == TYPE_RATE && (binary || strstr(unit->text, "bit")))
 		return false;
-	return ratio_div(value->exact, thousandth, &count) && ratio_whole(count) &&
-	       (count.top >= 1000 || count.top <= -1000);
+	return ratio_div(value->exact, part, &count) && ratio_whole(count) &&
+	       (count.top >= parts || count.top <= -parts);
 }
 
 /* The largest unit that suits; else the smallest of the type. */
@@ -253,14 +256,26 @@ static const struct unit_row *unit_for(const struct value *value)
 	return best;
 }
 
-/* A fraction as a decimal: exact where it ends after at most 30 places, else the nearest double. */
+/* "1e-5" of "1e-05". */
+static char *double_text(double value, struct arena *arena)
+{
+	char *text = num_double(arena, value), *from = strstr(text, "e-0");
+
+	if (from)
+		memmove(from + 2, from + 3, strlen(from + 3) + 1);
+	return text;
+}
+
+#define DIGITS_OF_DOUBLE INT64_C(999999999999999)
+
+/* A fraction as a decimal: exact where it ends after at most 30 places, else the nearest double.
+ * Up to 15 digits the double says the same and is shorter. */
 static char *ratio_text(struct ratio ratio, struct arena *arena)
 {
 	__int128 ten = 1;
 
 	for (int places = 0; places <= 30; places++, ten *= 10) {
 		__int128 scaled;
-		char *digits;
 
 		if (ten % ratio.bottom)
 			continue;
@@ -268,14 +283,13 @@ static char *ratio_text(struct ratio ratio, struct arena *arena)
 			break;
 		if (scaled > INT64_MAX || scaled < -INT64_MAX)
 			break;
-		digits = arena_text(arena, "%lld", (long long)scaled);
 		if (!places)
-			return digits;
-		if (places > 4)
-			return arena_text(arena, "%se-%d", digits, places);
-		return num_double(arena, ratio_to_double(ratio));
+			return arena_text(arena, "%lld", (long long)scaled);
+		if (scaled > DIGITS_OF_DOUBLE || scaled < -DIGITS_OF_DOUBLE)
+			return arena_text(arena, "%llde-%d", (long long)scaled, places);
+		break;
 	}
-	return num_double(arena, ratio_to_double(ratio));
+	return double_text(ratio_to_double(ratio), arena);
 }
 
 static char *number_text(const struct value *value, struct arena *arena)
@@ -337,10 +351,4 @@ char *value_text(const struct value *value, struct arena *arena)
 	if (!type_rows[value->type].number || value->poisoned)
 		return arena_text(arena, "?");
 	return number_text(value, arena);
-}
-
-void value_list_units(struct text *out)
-{
-	for (uint32_t k = 0; k < UNITS; k++)
-		text_add(out, "%-8s %s\n", units[k].text, type_rows[units[k].type].name);
 }

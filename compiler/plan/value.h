@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constant expressions with units. Exact: integers in 64 bits, decimals until a factor needs them. */
+/* Constant expressions with units. Exact: integers in 64 bits, fractions of 128 bits. */
 #ifndef PLAN_VALUE_H
 #define PLAN_VALUE_H
 
@@ -91,8 +91,7 @@ const char *value_type_name(enum value_type type); /* "an amount of memory" */
 /* Types as `param` and `option` write them ("bytes"); TYPE_NONE for an unknown word. */
 enum value_type value_type_of(const char *word);
 const char *value_type_word(enum value_type type);
-/* `planc list units`. */
-void value_list_units(struct text *out);
+
 /* As one would write it: "8192 tokens", "1.5 GiB", "95 %". */
 char *value_text(const struct value *value, struct arena *arena);
 

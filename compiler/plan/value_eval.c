@@ -27,16 +27,18 @@ static struct value overflow(struct eval *e, struct span span)
 }
 
 /* Neighbours of a fraction in whole units of its type, for E0113. */
-static void note_neighbours(struct diag *diag, const struct value *value, struct arena *arena)
+static void note_neighbours(struct diag *diag, const struct value *value)
 {
-	struct value low = *value, high = *value;
+	static const char *const units[TYPES] = {
+		[TYPE_BYTES] = " B", [TYPE_SEQS] = " seq", [TYPE_TOKENS] = " tokens"};
+	const char *unit = units[value->type] ? units[value->type] : "";
+	long long low;
 
 	if (value->exact.top < 0 || value->exact.top / value->exact.bottom >= INT64_MAX)
 		return;
-	low.exact = ratio_from((int64_t)(value->exact.top / value->exact.bottom));
-	high.exact = ratio_from((int64_t)(low.exact.top + 1));
-	diag_note(diag, "the nearest whole amounts are `%s` and `%s`", value_text(&low, arena),
-		  value_text(&high, arena));
+	low = (long long)(value->exact.top / value->exact.bottom);
+	diag_note(diag, "the nearest whole amounts are `%lld%s` and `%lld%s`", low, unit, low + 1,
+		  unit);
 }
 
 /* A numeric result of a whole type becomes an integer here, or is refused. */
@@ -51,7 +53,7 @@ static struct value settle(struct eval *e, struct value value)
 	diag = diag_add(e->work->diags, E0113, value.span, "%s is not a whole number of %s",
 			type_rows[value.type].name, type_rows[value.type].expected);
 	diag_at(diag, "this has a fraction");
-	note_neighbours(diag, &value, e->work->keep);
+	note_neighbours(diag, &value);
 	return value_poison(value.span);
 }
 
