@@ -5,22 +5,20 @@
 
 #include "driver/hash.h"
 
-/* A part that is checked only is noted by the floor that cannot go on. Who asks for output gets an
- * error at the same place. False if there was one. */
+/* What the rules note as checked only is an error for who asks for output. False if there is any. */
 static bool refuse_checked_only(struct session *session)
 {
 	struct diags *diags = session->work.diags;
-	uint32_t n = diags->all.n;
 	bool good = true;
 
-	for (uint32_t i = 0; i < n; i++) {
-		const struct diag *note = diags->all.at[i];
-		struct diag *diag;
+	for (uint32_t i = 0; i < diags->all.n; i++) {
+		struct diag *diag = diags->all.at[i];
 
-		if (note->code != N0901)
+		if (diag->code != N0901)
 			continue;
-		diag = diag_add(diags, E0901, note->span, "%s", note->title);
-		diag_at(diag, "%s", note->label);
+		diag->code = E0901;
+		diag->level = LEVEL_ERROR;
+		diags->errors++;
 		good = false;
 	}
 	return good;

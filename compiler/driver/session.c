@@ -75,6 +75,7 @@ void session_open(struct session *session, int argc, char **argv)
 	work->names = names_new(work->keep);
 	work->sources = sources_new(work->keep);
 	work->diags = diags_new(work->keep, work->sources);
+	work->check_only = true; /* artifacts_make refuses what cannot be emitted */
 	session->out = text_new(work->keep);
 	session->lines = text_new(work->keep);
 	open_session = session;

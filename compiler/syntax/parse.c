@@ -40,7 +40,7 @@ uint32_t scan_utf8(const char *text, uint32_t length)
 	return at;
 }
 
-/* Resolves escapes. A string that was not closed gives NODE_ERROR, with its text as name. */
+/* Resolves escapes. A faulty string gives NODE_ERROR, with its text as name. */
 static struct node *string_node(struct parser *parser, struct token token, struct span span)
 {
 	const char *text = parser->source->text;
@@ -48,6 +48,7 @@ static struct node *string_node(struct parser *parser, struct token token, struc
 	uint32_t end = closed ? token.hi - 1 : token.hi;
 	char *out = arena_alloc(parser->work->scratch, end - token.lo + 1);
 	size_t length = 0;
+	bool whole = closed;
 	for (uint32_t i = token.lo + 1; i < end; i++) {
 		if (text[i] != '\\') {
 			out[length++] = text[i];
@@ -58,10 +59,14 @@ static struct node *string_node(struct parser *parser, struct token token, struc
 			out[length++] = text[i];
 		else if (i < end && text[i] == 'n')
 			out[length++] = '\n';
-		else if (closed)
-			report_escape(parser->work, parser_span(parser->source, i - 1, i + 1));
+		else {
+			whole = false;
+			if (closed)
+				report_escape(parser->work,
+					      parser_span(parser->source, i - 1, i + 1));
+		}
 	}
-	struct node *node = node_new(parser, closed ? NODE_STRING : NODE_ERROR, span);
+	struct node *node = node_new(parser, whole ? NODE_STRING : NODE_ERROR, span);
 	node->name = name_get(parser->work->names, out, length);
 	return node;
 }

@@ -111,7 +111,7 @@ static void unit(struct work *work, struct fault fault, const char *text)
 		return;
 	}
 	const char *near = name_nearest(text, units, sizeof units / sizeof units[0]);
-	if (near)
+	if (near && text[1])
 		diag_note(diag, "a word with a similar name exists: `%s`", near);
 }
 

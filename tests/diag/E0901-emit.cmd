@@ -1,0 +1,1 @@
+emit E0901-emit.plan -o out
