@@ -97,11 +97,22 @@ static int train(struct loop *loop, bool *stopped)
 	return 0;
 }
 
+/* A dry run is there for its memory: what differs from the prediction is an error. */
+static int finish_dry_run(const struct loop *loop, const struct memory_use *use)
+{
+	if (use->arena == loop->rt->role->arena)
+		return 0;
+	return rt_fail("the arena has %lld bytes in memory, %lld were predicted",
+		       (long long)use->arena, (long long)loop->rt->role->arena);
+}
+
 static int finish(struct loop *loop, bool stopped)
 {
 	const struct rt_options *options = loop->rt->options;
 	struct memory_use use = {0};
 	memory_measure(loop->rt, &use);
+	if (options->dry_run)
+		return finish_dry_run(loop, &use);
 	if (!stopped && validates(loop->rt) && loop->validated != loop->done)
 		RT_TRY(validate(loop));
 	RT_TRY(write_weights(loop, options->save, WEIGHTS_VALUES, 1));
@@ -110,9 +121,7 @@ static int finish(struct loop *loop, bool stopped)
 	if (stopped)
 		report_say(&loop->report, false, "stopped after %lld steps\n",
 			   (long long)loop->done);
-	if (loop->rt->rank == 0)
-		return report_end(&loop->report, loop->done, &use);
-	return 0;
+	return loop->rt->rank == 0 ? report_end(&loop->report, loop->done, &use) : 0;
 }
 
 static int begin(struct loop *loop, const struct weights_file *init)

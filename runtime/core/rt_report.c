@@ -201,10 +201,11 @@ static void show_step(struct report *report, const struct report_step *step, dou
 		    (long long)step->step + 1, (long long)report->steps, step->loss, step->lr,
 		    step->norm, rate);
 	add_left(&text, left);
-	if (!report->terminal)
+	bool last = step->step + 1 == report->steps;
+	if (!report->terminal || last)
 		rt_text_add(&text, "\n");
 	rt_write(STDOUT_FILENO, text.at, text.used);
-	report->bar = report->terminal;
+	report->bar = report->terminal && !last;
 }
 
 int report_step(struct report *report, const struct report_step *step)

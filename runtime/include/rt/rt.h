@@ -160,7 +160,7 @@ struct rt_param {
 enum rt_when { RT_CONSTANT, RT_LINEAR, RT_COSINE };
 
 struct rt_train {
-	/* global_batch, micro_batch: samples; micro_batches: of a rank in a step; tokens: of a sample */
+	/* Batches in samples; micro_batches: of a rank in a step; tokens: of a sample. */
 	int64_t steps, global_batch, micro_batch, micro_batches, tokens, vocab;
 	int64_t lanes, data_ranks;
 	uint64_t seed;
