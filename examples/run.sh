@@ -60,7 +60,7 @@ build_planc() {
 	echo "building planc in $build"
 	mkdir -p "$work" "$work/data"
 	{ cmake --preset release -DWITH_TESTS=OFF &&
-		cmake --build $build -j "$(nproc 2>/dev/null || echo 2)"; } >$work/build.log 2>&1 || {
+		cmake --build $build -j "$(nproc 2>/dev/null || echo 2)" --target planc planc_rt; } >$work/build.log 2>&1 || {
 		tail -n 20 $work/build.log >&2
 		stop "the build failed, all of it is in $work/build.log"
 	}
