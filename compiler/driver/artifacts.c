@@ -5,7 +5,8 @@
 
 #include "driver/hash.h"
 
-/* What the rules note as checked only is an error for who asks for output. False if there is any. */
+/* What the rules note as checked only is an error for who asks for output. False if there is
+ * any. */
 static bool refuse_checked_only(struct session *session)
 {
 	struct diags *diags = session->work.diags;

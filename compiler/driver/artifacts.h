@@ -12,7 +12,7 @@ bool artifacts_make(struct session *session, const struct outcome *outcome, stru
 /* All of it, each file under a line with its name. */
 void artifacts_print(const struct artifacts *artifacts, struct text *out);
 
-/* Writes those files of `folder` that differ; *changed tells whether there were any. False: E0702. */
+/* Writes those files of `folder` that differ; *changed: whether there were any. False: E0702. */
 bool artifacts_write(struct session *session, const struct artifacts *artifacts, const char *folder,
 		     bool *changed);
 

@@ -6,7 +6,8 @@
 
 #include "driver/artifacts.h"
 
-struct diag *wrong_operand(struct session *session, struct argument operand, const char *format, ...)
+struct diag *wrong_operand(struct session *session, struct argument operand,
+			   const char *format, ...)
 {
 	va_list args;
 	char *title;

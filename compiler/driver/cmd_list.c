@@ -65,8 +65,8 @@ static void list_settings(struct session *session, const struct argument *block)
 		if (block && strcmp(block->text, setting->block))
 			continue;
 		if (setting->name)
-			add_row(&session->out, arena_text(session->work.keep, "  %s", setting->name),
-				type_word(setting->type), fallback_text(setting), setting->doc);
+			add_row(&session->out, setting->name, type_word(setting->type),
+				fallback_text(setting), setting->doc);
 		else
 			text_add(&session->out, "%s%s: %s\n", session->out.length ? "\n" : "",
 				 setting->block, setting->doc);
@@ -184,7 +184,8 @@ static void list_params(struct session *session, const struct argument *file)
 			continue;
 		if (node->doc)
 			text_add(&session->out, "/// %s\n", doc_line(node, work->keep));
-		text_add(&session->out, "%s\n", sources_text(work->sources, work->keep, node->span));
+		text_add(&session->out, "%s\n",
+			 sources_text(work->sources, work->keep, node->span));
 	}
 }
 

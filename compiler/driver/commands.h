@@ -13,7 +13,8 @@
 #undef LATER
 
 /* Adds E0602 at an operand. */
-struct diag *wrong_operand(struct session *session, struct argument operand, const char *format, ...)
+struct diag *wrong_operand(struct session *session, struct argument operand,
+			   const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 #endif

@@ -51,8 +51,8 @@ static void help_all(struct session *session)
 	}
 	text_add(&session->out, "\n");
 	help_options(session, COMMAND_BITS_ALL);
-	text_add(&session->out, "\nexit codes: 0 done, 1 invalid plan or a difference, 2 wrong use, "
-				"3 file, 4 tool, 5 limit\n");
+	text_add(&session->out, "\nexit codes: 0 done, 1 invalid plan or a difference, "
+				"2 wrong use, 3 file, 4 tool, 5 limit\n");
 }
 
 /* `planc help NAME`, and `planc NAME --help`. */

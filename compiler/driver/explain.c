@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "driver/explain.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/bug.h"
@@ -74,7 +75,8 @@ void command_explain(struct session *session)
 	}
 	row = diag_row((enum diag_code)code);
 	text_add(out, "%s %s (%s)\n\n", row->code, row->name, diag_level_name(row->level));
-	add_wrapped(out, arena_text(session->work.keep, "%s.", row->meaning));
+	text_add(out, "%c", toupper((unsigned char)row->meaning[0]));
+	add_wrapped(out, arena_text(session->work.keep, "%s.", row->meaning + 1));
 	text_raw(out, "\n", 1);
 	BUG_IF(!texts[code], "%s has no row in explain.def", row->code);
 	add_wrapped(out, texts[code]);

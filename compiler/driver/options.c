@@ -26,7 +26,8 @@ static const char *const later[] = {
 #define ALL COMMAND_BITS_ALL
 const struct option_row option_rows[] = {
 #define OPTION(short, long, kind, field, choices, commands, value, doc)                            \
-	{short, long, OPTION_##kind, offsetof(struct options, field), choices, commands, value, doc},
+	{short, long, OPTION_##kind, offsetof(struct options, field), choices, commands,        \
+	 value, doc},
 #include "driver/options.def"
 #undef OPTION
 };

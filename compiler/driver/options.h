@@ -33,7 +33,14 @@ enum {
 	COMMAND_BITS_ALL = (1 << COMMANDS) - 1,
 };
 
-enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_NUMBER, OPTION_CHOICE, OPTION_LIST, OPTION_LINT };
+enum option_kind {
+	OPTION_FLAG,
+	OPTION_TEXT,
+	OPTION_NUMBER,
+	OPTION_CHOICE,
+	OPTION_LIST,
+	OPTION_LINT
+};
 
 struct option_row {
 	char letter;         /* 0: none */

@@ -64,7 +64,7 @@ static void verify_verdict(const struct compiled *c)
 {
 	const struct verdict *v = &c->verdict;
 
-	BUG_IF(v->arena + v->outside + v->reserve != v->peak, "the peak is not the sum of its parts");
+	BUG_IF(v->arena + v->outside + v->reserve != v->peak, "the peak is no sum of its parts");
 	BUG_IF(v->plan != c->plan, "a verdict on another plan");
 }
 

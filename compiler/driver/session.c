@@ -35,7 +35,8 @@ static const struct source *read_import(void *self, const char *path, struct wor
 	char *text = text_read(work->keep, path, &length);
 
 	if (!text && !gone(errno))
-		diag_add(work->diags, E0701, nowhere, "cannot read `%s`: %s", path, strerror(errno));
+		diag_add(work->diags, E0701, nowhere, "cannot read `%s`: %s", path,
+			 strerror(errno));
 	if (!text)
 		return NULL;
 	source = sources_add(work->sources, path, text, length, false);

@@ -137,8 +137,8 @@ static char *joined(const struct strings *line, struct arena *arena)
 	return text.at;
 }
 
-/* Runs a command, its output on standard error. The exit status, 128 + signal, or -1 with errno if it
- * could not be started. */
+/* Runs a command, its output on standard error. The exit status, 128 + signal, or -1 with errno if
+ * it could not be started. */
 static int run(struct strings *line, struct arena *arena)
 {
 	posix_spawn_file_actions_t actions;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Emitted text is a function of the plan: byte-equal from another folder and in another locale, as long
-# for 96 layers as for 2, with nothing of this machine in it.
+# Emitted text is a function of the plan: byte-equal from another folder and in another locale, as
+# long for 96 layers as for 2, with nothing of this machine in it.
 . "$(dirname "$0")/lib.sh"
 
 expect 0 emit tiny.plan -o one

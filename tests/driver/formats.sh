@@ -25,7 +25,8 @@ document 0 ok check tiny.plan
 member error_count 0
 member summary.params 8016
 member summary.devices 1
-for name in arena_bytes outside_bytes reserve_bytes peak_bytes capacity_bytes tokens_per_step items; do
+for name in arena_bytes outside_bytes reserve_bytes peak_bytes capacity_bytes tokens_per_step \
+	items; do
 	"$json" summary.$name <out >/dev/null || fail "the summary has no $name"
 done
 member summary.items.0.name weights

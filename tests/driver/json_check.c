@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json_check PATH: reads one JSON document from standard input, prints the value at a path such as
- * `diagnostics.0.code`; fails if the text is no document, holds more than one, or lacks the path. */
+ * `diagnostics.0.code`; fails if the text is no document, holds more than one, or lacks the
+ * path. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
