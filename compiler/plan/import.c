@@ -354,15 +354,6 @@ static void unknown_member(struct resolve *r, const struct node *name, struct bi
 	note_similar(r, diag, name->name, names, count);
 }
 
-static bool reported(struct resolve *r, const struct name *name)
-{
-	for (uint32_t k = 0; k < r->unknown.n; k++)
-		if (r->unknown.at[k] == name)
-			return true;
-	vec_push(r->work->keep, &r->unknown, name);
-	return false;
-}
-
 /* `kind NAME`: neither in this file nor imported; said once a name. */
 static void unknown_declaration(struct resolve *r, const struct unit *unit, const struct node *name,
 				const char *const *kinds, bool import)
@@ -373,7 +364,7 @@ static void unknown_declaration(struct resolve *r, const struct unit *unit, cons
 	const char *const *names = members(r, unit, kinds, &count);
 	struct diag *diag;
 
-	if (reported(r, name->name) || r->broken)
+	if (name_unknown(r, name->name) || r->broken)
 		return;
 	for (uint32_t k = 0; k < unit->bindings.n; k++)
 		if (unit->bindings.at[k]->kind == BINDING_IMPORT)

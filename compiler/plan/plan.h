@@ -94,6 +94,7 @@ struct plan {
 	struct axis *axes;               /* outermost first; none: one device */
 	uint32_t naxes;
 	struct span mesh_span;
+	bool mesh_poisoned;              /* an axis is faulty, or one that is used does not exist */
 	const struct model *model;
 	struct plan_model model_block;   /* vocab_pad_to */
 	struct plan_precision precision;

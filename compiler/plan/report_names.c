@@ -33,13 +33,24 @@ char *name_list(struct arena *arena, const char *const *names, size_t count)
 void set_twice(struct resolve *r, struct span first, struct span again, const char *what,
 	       const char *name)
 {
-	struct diag *diag =
-		diag_add(r->work->diags, E0202, again, "%s `%s` is given twice", what, name);
+	struct diag *diag;
 
+	if (r->torn)
+		return;
+	diag = diag_add(r->work->diags, E0202, again, "%s `%s` is given twice", what, name);
 	diag_label(diag, first, "given here first");
 	diag_at(diag, "given again");
 	if (r->main && r->main->base)
 		diag_note(diag, "to change a value of a plan you extend, write `override`");
+}
+
+bool name_unknown(struct resolve *r, const struct name *name)
+{
+	for (uint32_t k = 0; k < r->unknown.n; k++)
+		if (r->unknown.at[k] == name)
+			return true;
+	vec_push(r->work->keep, &r->unknown, name);
+	return false;
 }
 
 bool suggested(const struct resolve *r, const char *name)
@@ -116,7 +127,7 @@ void misplaced(struct resolve *r, const struct node *statement, const char *titl
 	bool setting = statement->kind == NODE_SETTING || statement->kind == NODE_TYPED;
 	struct diag *diag;
 
-	if (statement->kind == NODE_ERROR)
+	if (statement->kind == NODE_ERROR || r->torn)
 		return;
 	if (word) {
 		diag_at(diag_add(r->work->diags, E0216, statement->span,

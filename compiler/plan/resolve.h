@@ -45,6 +45,7 @@ struct resolve {
 	VEC(const struct node *) strategies; /* the statement of each plan->strategies */
 	uint32_t depth;                   /* values that wait for values */
 	bool broken; /* a file did not parse: what seems to be missing may have been there */
+	bool torn;   /* its blocks are out of joint: statements may stand where they do not belong */
 };
 
 /* --- import.c, extend.c ----------------------------------------------------------------- */
@@ -139,6 +140,8 @@ void missing(struct resolve *r, struct span at, const char *format, ...)
 /* E0209 with the words that are valid. */
 void unknown_word(struct resolve *r, struct span at, const char *setting, const char *word,
 		  const char *const *words, size_t count);
+/* True if an unknown name was reported already; from now on it is. */
+bool name_unknown(struct resolve *r, const struct name *name);
 /* `allow W0501`. */
 void allow(struct resolve *r, const struct node *statement);
 /* The single word of a path, or NULL. */

@@ -230,7 +230,9 @@ void resolve_batches(struct resolve *r)
 	struct batches b = {r, &train->global_batch, &train->micro_batch, &train->micro_batches,
 			    plan->data_ranks};
 
-	complete(&b);
+	/* Without the number of data ranks no batch can be checked or worked out. */
+	if (!plan->mesh_poisoned)
+		complete(&b);
 	poison(b.global);
 	poison(b.micro);
 	poison(b.count);

@@ -361,6 +361,7 @@ static void fill_rest(struct mesh *mesh)
 	for (uint32_t k = 0; k < mesh->axes.n; k++) {
 		struct axis *axis = &mesh->axes.at[k];
 
+		axis->poisoned |= axis->rest && rest;
 		if (axis->rest && rest)
 			set_twice(mesh->r, rest->size_span, axis->size_span, "the size", "rest");
 		else if (axis->rest)
@@ -371,10 +372,10 @@ static void fill_rest(struct mesh *mesh)
 	}
 	if (!rest)
 		return;
-	rest->poisoned = faulty;
+	rest->poisoned = faulty || plan->cluster.devices.poisoned || plan->cluster.nodes.poisoned;
 	rest->from = rest_text(mesh, mesh->r->work->keep, plan->devices);
 	rest->origin = ORIGIN_COMPUTED;
-	if (plan->cluster.devices.poisoned || plan->cluster.nodes.poisoned)
+	if (rest->poisoned)
 		return;
 	if (plan->devices % product)
 		rest_remains(mesh, rest, product);
@@ -400,6 +401,8 @@ void resolve_mesh(struct resolve *r, const struct node *block)
 	for (uint32_t k = 0; k < mesh.axes.n; k++)
 		axis_size(&mesh, k);
 	fill_rest(&mesh);
+	for (uint32_t k = 0; k < mesh.axes.n; k++)
+		r->plan->mesh_poisoned |= mesh.axes.at[k].poisoned;
 	r->plan->axes = mesh.axes.at;
 	r->plan->naxes = mesh.axes.n;
 }

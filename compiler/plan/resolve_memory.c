@@ -71,7 +71,8 @@ static void read_stages(struct resolve *r, struct recompute *recompute, const st
 		return;
 	recompute->first_stage = first.i;
 	recompute->last_stage = last.i;
-	if (last.i >= first.i && last.i < r->plan->stages)
+	if (r->plan->mesh_poisoned || r->broken ||
+	    (last.i >= first.i && last.i < r->plan->stages))
 		return;
 	diag_note(diag_add(r->work->diags, E0115, place->span, "there are no stages %lld to %lld",
 			   (long long)first.i, (long long)last.i),

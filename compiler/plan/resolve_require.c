@@ -41,7 +41,7 @@ static bool is_axis_link(struct resolve *r, const struct node *path, uint32_t *a
 	for (uint32_t k = 0; k < r->plan->naxes; k++)
 		if (r->plan->axes[k].name == name->name)
 			*axis = k;
-	if (*axis == NO_ID && !r->broken)
+	if (*axis == NO_ID && !name_unknown(r, name->name) && !r->broken)
 		diag_at(diag_add(r->work->diags, E0203, name->span, "mesh has no axis `%s`",
 				 name->name->text),
 			"no such axis");

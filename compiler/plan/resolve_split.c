@@ -54,6 +54,13 @@ static const char *const *axis_names(struct resolve *r)
 	return names;
 }
 
+/* Said once, whatever number of axes is asked for. */
+static void no_mesh(struct resolve *r, struct span at)
+{
+	if (!suggested(r, "mesh") && !name_unknown(r, name_of(r->work->names, "mesh")))
+		missing(r, at, "the plan has no block `mesh`, so no axis can be named");
+}
+
 static void unknown_axis(struct resolve *r, const struct node *name)
 {
 	const char *const *names = axis_names(r);
@@ -61,11 +68,11 @@ static void unknown_axis(struct resolve *r, const struct node *name)
 	const char *near = name_nearest(name->name->text, names, plan->naxes);
 	struct diag *diag;
 
-	for (uint32_t k = 0; k < r->unknown.n; k++)
-		if (r->unknown.at[k] == name->name)
-			return;
-	vec_push(r->work->keep, &r->unknown, name->name);
-	if (r->broken)
+	if (!plan->mesh_span.hi) {
+		no_mesh(r, name->span);
+		return;
+	}
+	if (name_unknown(r, name->name) || r->broken)
 		return;
 	diag = diag_add(r->work->diags, E0203, name->span, "mesh has no axis `%s`",
 			name->name->text);
@@ -73,8 +80,6 @@ static void unknown_axis(struct resolve *r, const struct node *name)
 	if (plan->naxes)
 		diag_label(diag, plan->mesh_span, "declares %s",
 			   name_list(r->work->keep, names, plan->naxes));
-	else
-		diag_note(diag, "the plan has no block `mesh`");
 	if (near)
 		diag_note(diag, "an axis with a similar name exists: `%s`", near);
 }
@@ -87,6 +92,7 @@ static uint32_t axis_find(struct resolve *r, const struct node *name)
 	for (uint32_t k = 0; k < r->plan->naxes; k++)
 		if (r->plan->axes[k].name == name->name)
 			return k;
+	r->plan->mesh_poisoned = true;
 	unknown_axis(r, name);
 	return NO_ID;
 }

@@ -5,6 +5,8 @@
 bool rule_mesh_known(const struct plan *plan, struct work *work)
 {
 	(void)work;
+	if (plan->mesh_poisoned)
+		return false;
 	for (uint32_t i = 0; i < plan->naxes; i++)
 		if (plan->axes[i].poisoned || plan->axes[i].size <= 0)
 			return false;
