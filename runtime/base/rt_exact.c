@@ -30,7 +30,8 @@ void rt_exact_add(int64_t *words, double value)
 	}
 	int word = at / DIGIT, shift = at % DIGIT;
 	uint64_t low = (bits & 0xffffffffu) << shift, high = (bits >> DIGIT) << shift;
-	uint64_t digits[3] = {low & 0xffffffffu, (low >> DIGIT) + (high & 0xffffffffu), high >> DIGIT};
+	uint64_t digits[3] = {low & 0xffffffffu, (low >> DIGIT) + (high & 0xffffffffu),
+			      high >> DIGIT};
 	for (int i = 0; i < 3 && word + i < RT_EXACT_DIGITS; i++)
 		words[word + i] += sign * (int64_t)digits[i];
 }
@@ -44,8 +45,8 @@ void rt_exact_carry(int64_t *words)
 	}
 }
 
-/* A non-negative carried number: its three highest digits hold the 53 bits and at least 11 more; every
- * lower bit that is set is folded into the last one, so that the one rounding is right. */
+/* A non-negative carried number: its three highest digits hold the 53 bits and at least 11 more;
+ * every lower bit that is set is folded into the last one, so that the one rounding is right. */
 static double rounded(const int64_t *digits)
 {
 	int top = RT_EXACT_DIGITS - 1;

@@ -14,12 +14,12 @@ enum { RT_DEVICE_FAULT = 256 };
 
 struct rt_device;
 
-/* Every slot is set. A slot gives 0, or -1 after writing one line into device->fault; it blocks until
- * the arguments may be reused, and on the cpu until the result is there. */
+/* Every slot is set. A slot gives 0, or -1 after writing one line into device->fault; it blocks
+ * until the arguments may be reused, and on the cpu until the result is there. */
 struct rt_device_ops {
 	const char *name;
-	int (*run)(struct rt_device *device, int stream, const struct rt_kernel *kernel, int64_t rows,
-		   const struct rt_args *args);
+	int (*run)(struct rt_device *device, int stream, const struct rt_kernel *kernel,
+		   int64_t rows, const struct rt_args *args);
 	int (*matmul)(struct rt_device *device, int stream, const struct rt_matmul *args);
 	int (*attend_forward)(struct rt_device *device, int stream,
 			      const struct rt_attend_forward *args);
@@ -39,7 +39,7 @@ struct rt_device {
 struct rt_device_options {
 	int64_t threads;     /* of this rank, >= 1 */
 	int64_t rank, ranks; /* on this machine: ranks are pinned beside each other */
-	bool pin;            /* each thread to a core of its own, where there are enough */
+	bool pin;	     /* each thread to a core of its own, where there are enough */
 };
 
 /* NULL, with one line in fault[RT_DEVICE_FAULT], if the device cannot be opened. */

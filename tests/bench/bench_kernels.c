@@ -11,8 +11,17 @@
 #include "rt/workspace.h"
 
 enum {
-	BATCH = 8, TOKENS = 128, ROWS = BATCH * TOKENS, EMBED = 192, FFN = 512, VOCAB = 256,
-	HEADS = 6, KV_HEADS = 2, HEAD = 32, WEIGHTS = 1 << 20, ARRAYS = 9
+	BATCH = 8,
+	TOKENS = 128,
+	ROWS = BATCH * TOKENS,
+	EMBED = 192,
+	FFN = 512,
+	VOCAB = 256,
+	HEADS = 6,
+	KV_HEADS = 2,
+	HEAD = 32,
+	WEIGHTS = 1 << 20,
+	ARRAYS = 9
 };
 
 static float *arrays[ARRAYS];
@@ -84,10 +93,18 @@ static int run_matmul(const void *args)
 static void matmul(int64_t m, int64_t n, int64_t k, bool trans_a, bool trans_b, bool accumulate)
 {
 	struct rt_matmul args = {
-		.type = RT_F32, .m = m, .n = n, .k = k,
-		.a = arrays[0], .b = arrays[1], .c = arrays[2],
-		.trans_a = trans_a, .trans_b = trans_b, .accumulate = accumulate,
-		.workspace = arrays[3], .workspace_bytes = 4 << 20,
+		.type = RT_F32,
+		.m = m,
+		.n = n,
+		.k = k,
+		.a = arrays[0],
+		.b = arrays[1],
+		.c = arrays[2],
+		.trans_a = trans_a,
+		.trans_b = trans_b,
+		.accumulate = accumulate,
+		.workspace = arrays[3],
+		.workspace_bytes = 4 << 20,
 	};
 	char name[80];
 	snprintf(name, sizeof(name), "matmul %lldx%lldx%lld%s%s%s", (long long)m, (long long)n,
@@ -110,11 +127,23 @@ static int run_backward(const void *args)
 static void attend(int64_t batch, int64_t tokens)
 {
 	struct rt_attend_backward args = {
-		.forward = {.type = RT_F32, .batch = batch, .tokens = tokens, .heads = HEADS,
-			    .kv_heads = KV_HEADS, .head = HEAD, .scale = 0.17, .causal = true,
-			    .q = arrays[0], .k = arrays[1], .v = arrays[2], .out = arrays[3],
+		.forward = {.type = RT_F32,
+			    .batch = batch,
+			    .tokens = tokens,
+			    .heads = HEADS,
+			    .kv_heads = KV_HEADS,
+			    .head = HEAD,
+			    .scale = 0.17,
+			    .causal = true,
+			    .q = arrays[0],
+			    .k = arrays[1],
+			    .v = arrays[2],
+			    .out = arrays[3],
 			    .lse = arrays[4]},
-		.dout = arrays[5], .dq = arrays[6], .dk = arrays[7], .dv = arrays[8],
+		.dout = arrays[5],
+		.dq = arrays[6],
+		.dk = arrays[7],
+		.dv = arrays[8],
 	};
 	double flops = 2.0 * (double)(batch * HEADS * tokens * (tokens + 1) * HEAD);
 	char name[80];
@@ -126,8 +155,8 @@ static void attend(int64_t batch, int64_t tokens)
 
 static void matmuls(void)
 {
-	static const int64_t sides[][2] = {{EMBED, EMBED}, {64, EMBED}, {FFN, EMBED}, {EMBED, FFN},
-					   {VOCAB, EMBED}};
+	static const int64_t sides[][2] = {
+		{EMBED, EMBED}, {64, EMBED}, {FFN, EMBED}, {EMBED, FFN}, {VOCAB, EMBED}};
 	for (int i = 0; i < 5; i++) {
 		matmul(ROWS, sides[i][0], sides[i][1], false, true, false);
 		matmul(ROWS, sides[i][1], sides[i][0], false, false, false);
@@ -137,7 +166,8 @@ static void matmuls(void)
 
 static void elements(void)
 {
-	struct loop l = {&rt_silu_f32, ROWS * FFN, {.in = {arrays[0], arrays[1]}, .out = {arrays[2]}}};
+	struct loop l = {
+		&rt_silu_f32, ROWS * FFN, {.in = {arrays[0], arrays[1]}, .out = {arrays[2]}}};
 	loop("silu", &l, 2.0 * ROWS * FFN);
 	l.kernel = &rt_silu_backward_f32;
 	loop("silu_backward", &l, 3.0 * ROWS * FFN);
@@ -158,66 +188,93 @@ static void elements(void)
 	loop("add broadcast", &l, 2.0 * ROWS * EMBED);
 	l.kernel = &rt_accumulate_f32;
 	loop("accumulate", &l, 3.0 * ROWS * EMBED);
-	l = (struct loop){&rt_adamw_f32, WEIGHTS,
-			  {.in = {arrays[0], wide[0]}, .out = {arrays[1], arrays[2], arrays[3]},
+	l = (struct loop){&rt_adamw_f32,
+			  WEIGHTS,
+			  {.in = {arrays[0], wide[0]},
+			   .out = {arrays[1], arrays[2], arrays[3]},
 			   .scalar = {0.9, 0.95, 1e-8, 0.1}}};
 	loop("adamw", &l, 7.0 * WEIGHTS);
-	l = (struct loop){&rt_dropout_f32, ROWS * EMBED,
-			  {.in = {arrays[0], wide[0]}, .out = {arrays[1]}, .size = {1, TOKENS * EMBED},
+	l = (struct loop){&rt_dropout_f32,
+			  ROWS * EMBED,
+			  {.in = {arrays[0], wide[0]},
+			   .out = {arrays[1]},
+			   .size = {1, TOKENS * EMBED},
 			   .scalar = {0.1}}};
 	loop("dropout", &l, 2.0 * ROWS * EMBED);
 }
 
 static void rows(void)
 {
-	struct loop l = {&rt_rmsnorm_f32, ROWS,
-			 {.in = {arrays[0], arrays[1]}, .out = {arrays[2], arrays[3]}, .size = {EMBED},
+	struct loop l = {&rt_rmsnorm_f32,
+			 ROWS,
+			 {.in = {arrays[0], arrays[1]},
+			  .out = {arrays[2], arrays[3]},
+			  .size = {EMBED},
 			  .scalar = {1e-5}}};
 	loop("rmsnorm", &l, 2.0 * ROWS * EMBED);
-	l = (struct loop){&rt_rmsnorm_backward_f32, ROWS,
+	l = (struct loop){&rt_rmsnorm_backward_f32,
+			  ROWS,
 			  {.in = {arrays[0], arrays[1], arrays[3], arrays[4]},
-			   .out = {arrays[5], arrays[6]}, .size = {EMBED}}};
+			   .out = {arrays[5], arrays[6]},
+			   .size = {EMBED}}};
 	loop("rmsnorm_backward", &l, 3.0 * ROWS * EMBED);
-	l = (struct loop){&rt_layernorm_f32, ROWS,
+	l = (struct loop){&rt_layernorm_f32,
+			  ROWS,
 			  {.in = {arrays[0], arrays[1], arrays[1]},
-			   .out = {arrays[2], arrays[3], arrays[4]}, .size = {EMBED}, .scalar = {1e-5}}};
+			   .out = {arrays[2], arrays[3], arrays[4]},
+			   .size = {EMBED},
+			   .scalar = {1e-5}}};
 	loop("layernorm", &l, 2.0 * ROWS * EMBED);
-	l = (struct loop){&rt_layernorm_backward_f32, ROWS,
+	l = (struct loop){&rt_layernorm_backward_f32,
+			  ROWS,
 			  {.in = {arrays[0], arrays[1], arrays[3], arrays[4], arrays[5]},
-			   .out = {arrays[6], arrays[7], arrays[8]}, .size = {EMBED}}};
+			   .out = {arrays[6], arrays[7], arrays[8]},
+			   .size = {EMBED}}};
 	loop("layernorm_backward", &l, 3.0 * ROWS * EMBED);
-	l = (struct loop){&rt_rope_f32, ROWS,
-			  {.in = {arrays[0], arrays[1]}, .out = {arrays[2]},
-			   .size = {TOKENS, HEADS, HEAD}, .scalar = {1}}};
+	l = (struct loop){&rt_rope_f32,
+			  ROWS,
+			  {.in = {arrays[0], arrays[1]},
+			   .out = {arrays[2]},
+			   .size = {TOKENS, HEADS, HEAD},
+			   .scalar = {1}}};
 	loop("rope", &l, 2.0 * ROWS * EMBED);
-	l = (struct loop){&rt_columns_f32, ROWS,
-			  {.in = {arrays[0]}, .out = {arrays[1]}, .size = {EMBED}}};
+	l = (struct loop){
+		&rt_columns_f32, ROWS, {.in = {arrays[0]}, .out = {arrays[1]}, .size = {EMBED}}};
 	loop("columns", &l, 1.0 * ROWS * EMBED);
-	l = (struct loop){&rt_tree_rows_f32, EMBED,
+	l = (struct loop){&rt_tree_rows_f32,
+			  EMBED,
 			  {.in = {arrays[0]}, .out = {arrays[1]}, .size = {16, EMBED}}};
 	loop("tree_rows", &l, 16.0 * EMBED);
-	l = (struct loop){&rt_reduce_f32, TOKENS * EMBED,
-			  {.in = {arrays[0]}, .out = {arrays[1]},
+	l = (struct loop){&rt_reduce_f32,
+			  TOKENS * EMBED,
+			  {.in = {arrays[0]},
+			   .out = {arrays[1]},
 			   .size = {1, TOKENS * EMBED, 1, 1, BATCH, TOKENS * EMBED}}};
 	loop("reduce", &l, 1.0 * ROWS * EMBED);
 }
 
 static void losses(void)
 {
-	struct loop l = {&rt_cross_entropy_f32, ROWS,
-			 {.in = {arrays[0], indices}, .out = {wide[1], wide[2]}, .size = {VOCAB, VOCAB}}};
+	struct loop l = {
+		&rt_cross_entropy_f32,
+		ROWS,
+		{.in = {arrays[0], indices}, .out = {wide[1], wide[2]}, .size = {VOCAB, VOCAB}}};
 	loop("cross_entropy", &l, 1.0 * ROWS * VOCAB);
-	l = (struct loop){&rt_cross_entropy_backward_f32, ROWS,
-			  {.in = {arrays[0], indices, wide[1]}, .out = {arrays[1]},
-			   .size = {VOCAB, VOCAB}}};
+	l = (struct loop){
+		&rt_cross_entropy_backward_f32,
+		ROWS,
+		{.in = {arrays[0], indices, wide[1]}, .out = {arrays[1]}, .size = {VOCAB, VOCAB}}};
 	loop("cross_entropy_backward", &l, 2.0 * ROWS * VOCAB);
-	l = (struct loop){&rt_square_sum_f32, WEIGHTS / 64,
+	l = (struct loop){&rt_square_sum_f32,
+			  WEIGHTS / 64,
 			  {.in = {arrays[0]}, .out = {arrays[1]}, .size = {WEIGHTS}}};
 	loop("square_sum", &l, 1.0 * WEIGHTS);
-	l = (struct loop){&rt_lookup_f32, ROWS,
+	l = (struct loop){&rt_lookup_f32,
+			  ROWS,
 			  {.in = {indices, arrays[0]}, .out = {arrays[1]}, .size = {EMBED, VOCAB}}};
 	loop("lookup", &l, 2.0 * ROWS * EMBED);
-	l = (struct loop){&rt_lookup_backward_f32, VOCAB,
+	l = (struct loop){&rt_lookup_backward_f32,
+			  VOCAB,
 			  {.in = {indices, arrays[0]}, .out = {arrays[1]}, .size = {EMBED, ROWS}}};
 	loop("lookup_backward", &l, 3.0 * ROWS * EMBED);
 }

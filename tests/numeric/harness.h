@@ -26,7 +26,10 @@ struct call {
 	double scalar[RT_MAX_SCALAR];
 };
 
-#define CALL(row) {.name = #row, .f32 = &rt_##row##_f32, .f64 = &rt_##row##_f64}
+#define CALL(row)                                                                                  \
+	{                                                                                          \
+		.name = #row, .f32 = &rt_##row##_f32, .f64 = &rt_##row##_f64                       \
+	}
 
 /* How often a check failed so far; a failed check prints one line. */
 extern int failures;
@@ -56,12 +59,13 @@ void *array_pack(const struct array *array, enum rt_type type, const double *val
 int64_t array_bytes(const struct array *array, enum rt_type type);
 void array_unpack(struct array *array, enum rt_type type, const void *bytes);
 
-/* Runs once, on the device of one thread; outputs are left in out[..].value. -1: the kernel failed. */
+/* Runs once, on the device of one thread; outputs are left in out[..].value. -1: the kernel failed.
+ */
 int call_run(struct call *call, enum rt_type type);
 
 /* Runs both types with all numbers of threads and all instruction sets: equal bits, and out[o] near
- * want[o] (NULL: not compared). f32 is compared within `tolerance`, f64 within 1e-12. Outputs are left
- * as the last run of f64 gave them. */
+ * want[o] (NULL: not compared). f32 is compared within `tolerance`, f64 within 1e-12. Outputs are
+ * left as the last run of f64 gave them. */
 void call_check(struct call *call, double *const *want, double tolerance);
 
 /* Gradient of sum(dy out[0]) by in[which], against `got`, by central differences in f64. Of integer

@@ -211,7 +211,8 @@ void test_dropout(void)
 	double *const list[RT_MAX_OUT] = {want};
 	struct rt_rand from = {7, RT_RANDOM_DROPOUT, 5, 9};
 	for (int64_t i = 0; i < call.rows; i++) {
-		bool keep = rt_rand_word(&from, (uint64_t)(3 * 1001 + i)) >= (uint32_t)(0.2 * 0x1p32);
+		bool keep =
+			rt_rand_word(&from, (uint64_t)(3 * 1001 + i)) >= (uint32_t)(0.2 * 0x1p32);
 		want[i] = keep ? call.in[0].value[i] / 0.8 : 0;
 		kept += keep;
 	}

@@ -38,7 +38,8 @@ void test_lookup(void)
 	double *want = zeros(rows * width);
 	double *const list[RT_MAX_OUT] = {want};
 	for (int64_t i = 0; i < rows * width; i++)
-		want[i] = call.in[1].value[(int64_t)call.in[0].value[i / width] * width + i % width];
+		want[i] =
+			call.in[1].value[(int64_t)call.in[0].value[i / width] * width + i % width];
 	call_check(&call, list, 0);
 	check_bad_index(&call, 0, 40, 33);
 	check_bad_index(&call, 0, 0, -1);
@@ -60,7 +61,8 @@ void test_lookup_backward(void)
 	double *const list[RT_MAX_OUT] = {want};
 	memcpy(want, call.out[0].start, (size_t)(vocab * width) * sizeof(double));
 	for (int64_t i = 0; i < n * width; i++)
-		want[(int64_t)call.in[0].value[i / width] * width + i % width] += call.in[1].value[i];
+		want[(int64_t)call.in[0].value[i / width] * width + i % width] +=
+			call.in[1].value[i];
 	call_check(&call, list, 1e-6);
 	call_free(&call);
 	free(want);
@@ -98,8 +100,8 @@ static void norm_row(const struct call *call, int64_t row, bool centred, double 
 		square += (x[i] - mean) * (x[i] - mean) / (double)width;
 	double rstd = 1 / sqrt(square + call->scalar[0]);
 	for (int64_t i = 0; i < width; i++)
-		want[0][row * width + i] = (x[i] - mean) * rstd * weight[i] +
-					   (centred ? call->in[2].value[i] : 0);
+		want[0][row * width + i] =
+			(x[i] - mean) * rstd * weight[i] + (centred ? call->in[2].value[i] : 0);
 	if (centred)
 		want[1][row] = mean;
 	want[centred ? 2 : 1][row] = rstd;
@@ -139,8 +141,8 @@ static double *fold(const struct array *partials, int64_t width)
 	return sum;
 }
 
-/* Backward reads what forward kept; its inputs are those of forward without the bias, what forward kept,
- * and dy. */
+/* Backward reads what forward kept; its inputs are those of forward without the bias, what forward
+ * kept, and dy. */
 static struct call norm_backward_call(struct call call, const struct call *forward, bool centred)
 {
 	int64_t rows = forward->rows, width = forward->size[0], blocks = (rows + 63) / 64, next = 0;
@@ -170,7 +172,8 @@ static void check_norm_backward(struct call start, struct call backward, bool ce
 		double *want[RT_MAX_OUT] = {0};
 		for (int i = 0; i < 3 && call.out[i].value; i++) {
 			want[i] = zeros(call.out[i].count);
-			memcpy(want[i], call.out[i].value, (size_t)call.out[i].count * sizeof(double));
+			memcpy(want[i], call.out[i].value,
+			       (size_t)call.out[i].count * sizeof(double));
 		}
 		call_check(&call, want, 3e-5);
 		double *weight = fold(&call.out[1], call.size[0]);
@@ -192,7 +195,8 @@ static void check_norm_backward(struct call start, struct call backward, bool ce
 
 void test_layernorm_backward(void)
 {
-	check_norm_backward((struct call)CALL(layernorm), (struct call)CALL(layernorm_backward), true);
+	check_norm_backward((struct call)CALL(layernorm), (struct call)CALL(layernorm_backward),
+			    true);
 }
 
 void test_rmsnorm_backward(void)
@@ -200,8 +204,8 @@ void test_rmsnorm_backward(void)
 	check_norm_backward((struct call)CALL(rmsnorm), (struct call)CALL(rmsnorm_backward), false);
 }
 
-/* Position 1000, pairs of a head of 128 with base 500000 and the scaling of Llama 3.1 (factor 8, low 1,
- * high 4, original 8192): pair 0 is not scaled, pair 63 is slowed by 8. */
+/* Position 1000, pairs of a head of 128 with base 500000 and the scaling of Llama 3.1 (factor 8,
+ * low 1, high 4, original 8192): pair 0 is not scaled, pair 63 is slowed by 8. */
 void test_rope_table(void)
 {
 	struct call call = CALL(rope_table);
@@ -214,7 +218,8 @@ void test_rope_table(void)
 	double *want = zeros(19 * 128);
 	double *const list[RT_MAX_OUT] = {want};
 	for (int64_t i = 0; i < 19 * 64; i++) {
-		double speed = pow(500000, -(double)(i % 64) / 64), wave = 6.283185307179586 / speed;
+		double speed = pow(500000, -(double)(i % 64) / 64),
+		       wave = 6.283185307179586 / speed;
 		double smooth = (8192 / wave - 1) / 3;
 		double mixed = (1 - smooth) * speed / 8 + smooth * speed;
 		speed = wave < 2048 ? speed : wave > 8192 ? speed / 8 : mixed;

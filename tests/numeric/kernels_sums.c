@@ -11,7 +11,8 @@
 /* x [4, 5, 37] to y [5, 37], and to y [4, 37]. */
 void test_reduce(void)
 {
-	static const int64_t layouts[2][8] = {{2, 5, 37, 37, 1, 1, 4, 185}, {2, 4, 185, 37, 1, 1, 5, 37}};
+	static const int64_t layouts[2][8] = {{2, 5, 37, 37, 1, 1, 4, 185},
+					      {2, 4, 185, 37, 1, 1, 5, 37}};
 	struct call call = CALL(reduce);
 	for (int l = 0; l < 2; l++) {
 		const int64_t *at = layouts[l];
@@ -81,7 +82,8 @@ void test_tree_rows(void)
 		}
 		call_check(&call, list, 1e-6);
 		if (memcmp(call.out[0].value, want, (size_t)width * sizeof(*want)) != 0)
-			fail("tree_rows: another order than the balanced tree of %lld", (long long)blocks);
+			fail("tree_rows: another order than the balanced tree of %lld",
+			     (long long)blocks);
 		call_free(&call);
 		free(want);
 	}
@@ -248,8 +250,8 @@ static void check_philox(void)
 		uint32_t out[4];
 		rt_philox(cases[i], cases[i] + 4, out);
 		if (memcmp(out, cases[i] + 6, sizeof(out)) != 0)
-			fail("random: philox gives %08x %08x %08x %08x in case %d", out[0], out[1], out[2],
-			     out[3], i);
+			fail("random: philox gives %08x %08x %08x %08x in case %d", out[0], out[1],
+			     out[2], out[3], i);
 	}
 }
 

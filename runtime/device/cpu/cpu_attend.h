@@ -18,9 +18,9 @@ enum { QUERIES = 2 * LANES, KEYS = RT_ATTEND_KEYS };
 struct attend {
 	const struct rt_attend_forward *f;
 	int64_t sample, head, kv_head; /* sample within the micro-batch */
-	int64_t query, queries;        /* first, and how many (<= QUERIES) */
-	int64_t keys;                  /* that any of these queries sees */
-	int64_t row, kv_row;           /* elements between tokens of q and of k */
+	int64_t query, queries;	       /* first, and how many (<= QUERIES) */
+	int64_t keys;		       /* that any of these queries sees */
+	int64_t row, kv_row;	       /* elements between tokens of q and of k */
 };
 
 INLINE struct attend attend_start(const struct rt_attend_forward *f, int64_t sample, int64_t head,
@@ -62,10 +62,16 @@ INLINE void attend_dots(const struct attend *a, REAL *scores, const REAL *keys, 
 			const REAL *turned)
 {
 	struct panel p = {
-		.c = scores, .c_row = QUERIES,
-		.a = keys, .a_row = a->kv_row, .a_depth = 1,
-		.b = turned, .b_row = QUERIES,
-		.rows = count, .depth = a->f->head, .vectors = 2,
+		.c = scores,
+		.c_row = QUERIES,
+		.a = keys,
+		.a_row = a->kv_row,
+		.a_depth = 1,
+		.b = turned,
+		.b_row = QUERIES,
+		.rows = count,
+		.depth = a->f->head,
+		.vectors = 2,
 	};
 	memset(scores, 0, (size_t)(count * QUERIES) * sizeof(REAL));
 	panel_add(&p);
@@ -76,10 +82,16 @@ INLINE void attend_mix(const struct attend *a, REAL *sum, const REAL *values, in
 		       const REAL *weights)
 {
 	struct panel p = {
-		.c = sum, .c_row = QUERIES,
-		.a = values, .a_row = 1, .a_depth = a->kv_row,
-		.b = weights, .b_row = QUERIES,
-		.rows = a->f->head, .depth = count, .vectors = 2,
+		.c = sum,
+		.c_row = QUERIES,
+		.a = values,
+		.a_row = 1,
+		.a_depth = a->kv_row,
+		.b = weights,
+		.b_row = QUERIES,
+		.rows = a->f->head,
+		.depth = count,
+		.vectors = 2,
 	};
 	panel_add(&p);
 }
@@ -105,7 +117,8 @@ static inline void attend_keep(const struct attend *a, REAL *keep, int64_t key, 
 	const struct rt_attend_forward *f = a->f;
 	struct mask mask = mask_start(f->control, f->stream_id, f->dropout);
 	uint64_t sample = (uint64_t)f->control[RT_CONTROL_SAMPLE] + (uint64_t)a->sample;
-	uint64_t head = sample * (uint64_t)f->heads + (uint64_t)a->head, tokens = (uint64_t)f->tokens;
+	uint64_t head = sample * (uint64_t)f->heads + (uint64_t)a->head,
+		 tokens = (uint64_t)f->tokens;
 	for (int64_t q = 0; q < QUERIES; q++) {
 		REAL group[MASK_ELEMENTS];
 		uint64_t row = (head * tokens + (uint64_t)(a->query + q)) * tokens + (uint64_t)key;

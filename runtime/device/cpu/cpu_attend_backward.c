@@ -5,12 +5,12 @@
 
 struct work {
 	const struct rt_attend_backward *b;
-	int64_t padded;              /* head, in whole vectors */
-	REAL *q_turned, *do_turned;  /* [head][QUERIES], q times scale */
-	REAL *q_rows, *do_rows;      /* [QUERIES][padded] */
-	REAL *dq;                    /* [head][QUERIES] */
+	int64_t padded;		       /* head, in whole vectors */
+	REAL *q_turned, *do_turned;    /* [head][QUERIES], q times scale */
+	REAL *q_rows, *do_rows;	       /* [QUERIES][padded] */
+	REAL *dq;		       /* [head][QUERIES] */
 	REAL *weights, *slopes, *keep; /* [KEYS][QUERIES] */
-	REAL *key_sum;               /* [KEYS][padded] */
+	REAL *key_sum;		       /* [KEYS][padded] */
 	REAL along[QUERIES], lse[QUERIES];
 };
 
@@ -38,7 +38,8 @@ static void work_start(struct work *w, const struct rt_attend_backward *b, REAL 
 }
 
 /* Rows of whole vectors, the missing elements 0. */
-static void copy_rows(const struct attend *a, REAL *to, int64_t padded, const REAL *from, REAL factor)
+static void copy_rows(const struct attend *a, REAL *to, int64_t padded, const REAL *from,
+		      REAL factor)
 {
 	memset(to, 0, (size_t)(padded * QUERIES) * sizeof(REAL));
 	for (int64_t q = 0; q < a->queries; q++)
@@ -53,7 +54,8 @@ static void load_queries(const struct attend *a, struct work *w)
 	const REAL *q = (const REAL *)f->q + attend_query(a);
 	const REAL *out = (const REAL *)f->out + attend_query(a);
 	const REAL *dout = (const REAL *)w->b->dout + attend_query(a);
-	const REAL *lse = (const REAL *)f->lse + (a->sample * f->heads + a->head) * f->tokens + a->query;
+	const REAL *lse =
+		(const REAL *)f->lse + (a->sample * f->heads + a->head) * f->tokens + a->query;
 	attend_turn(a, w->q_turned, q, (REAL)f->scale);
 	attend_turn(a, w->do_turned, dout, 1);
 	copy_rows(a, w->q_rows, w->padded, q, (REAL)f->scale);
@@ -73,10 +75,16 @@ static void add_to_keys(const struct attend *a, struct work *w, REAL *to, const 
 			const REAL *rows, int64_t count)
 {
 	struct panel p = {
-		.c = w->key_sum, .c_row = w->padded,
-		.a = factors, .a_row = QUERIES, .a_depth = 1,
-		.b = rows, .b_row = w->padded,
-		.rows = count, .depth = a->queries, .vectors = w->padded / LANES,
+		.c = w->key_sum,
+		.c_row = w->padded,
+		.a = factors,
+		.a_row = QUERIES,
+		.a_depth = 1,
+		.b = rows,
+		.b_row = w->padded,
+		.rows = count,
+		.depth = a->queries,
+		.vectors = w->padded / LANES,
 	};
 	memset(w->key_sum, 0, (size_t)(count * w->padded) * sizeof(REAL));
 	panel_add(&p);

@@ -4,7 +4,7 @@
 
 struct state {
 	REAL most[QUERIES], total[QUERIES]; /* of the scores so far; sum of e^(score - most) */
-	REAL *sum;                          /* [head][QUERIES], weighted values */
+	REAL *sum;			    /* [head][QUERIES], weighted values */
 };
 
 /* Turns scores into weights relative to the new largest score, and the state with them. */
@@ -14,7 +14,8 @@ static void absorb(const struct attend *a, struct state *s, REAL *scores, int64_
 	memcpy(most, s->most, sizeof(most));
 	for (int64_t k = 0; k < count; k++)
 		for (int64_t q = 0; q < QUERIES; q++)
-			most[q] = scores[k * QUERIES + q] > most[q] ? scores[k * QUERIES + q] : most[q];
+			most[q] = scores[k * QUERIES + q] > most[q] ? scores[k * QUERIES + q]
+								    : most[q];
 	PARALLEL_LOOP
 	for (int64_t q = 0; q < QUERIES; q++) {
 		shrink[q] = real_exp(s->most[q] - most[q]);
@@ -37,7 +38,8 @@ static void absorb(const struct attend *a, struct state *s, REAL *scores, int64_
 static void write_out(const struct attend *a, const struct state *s)
 {
 	REAL *out = (REAL *)a->f->out + attend_query(a);
-	REAL *lse = (REAL *)a->f->lse + (a->sample * a->f->heads + a->head) * a->f->tokens + a->query;
+	REAL *lse =
+		(REAL *)a->f->lse + (a->sample * a->f->heads + a->head) * a->f->tokens + a->query;
 	for (int64_t q = 0; q < a->queries; q++) {
 		REAL share = 1 / s->total[q];
 		for (int64_t d = 0; d < a->f->head; d++)
@@ -50,9 +52,11 @@ void CPU_NAME(attend_forward)(const void *args, int64_t item, void *scratch)
 {
 	const struct rt_attend_forward *f = args;
 	int64_t blocks = (f->tokens + QUERIES - 1) / QUERIES, head = item / blocks;
-	struct attend a = attend_start(f, head / f->heads, head % f->heads, item % blocks * QUERIES);
+	struct attend a =
+		attend_start(f, head / f->heads, head % f->heads, item % blocks * QUERIES);
 	struct state s;
-	REAL *turned = scratch, *scores = turned + f->head * QUERIES, *keep = scores + KEYS * QUERIES;
+	REAL *turned = scratch, *scores = turned + f->head * QUERIES,
+	     *keep = scores + KEYS * QUERIES;
 	s.sum = keep + KEYS * QUERIES;
 	memset(s.sum, 0, (size_t)(f->head * QUERIES) * sizeof(REAL));
 	for (int64_t q = 0; q < QUERIES; q++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cpu device: work is cut into blocks and items by shape, and dealt to the threads of one pool. */
+/* The cpu device: work is cut into blocks and items by shape, and dealt to the threads of one pool.
+ */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,8 +145,8 @@ static int reserve(struct cpu_device *cpu, const struct rt_attend_forward *args)
 		return 0;
 	char *more = aligned_alloc(64, bytes * (size_t)cpu->threads.count);
 	if (!more) {
-		snprintf(cpu->device.fault, RT_DEVICE_FAULT, "kernel attend: no memory for heads of %lld",
-			 (long long)args->head);
+		snprintf(cpu->device.fault, RT_DEVICE_FAULT,
+			 "kernel attend: no memory for heads of %lld", (long long)args->head);
 		return -1;
 	}
 	free(cpu->scratch);

@@ -17,7 +17,7 @@ struct shape {
 struct product {
 	struct shape shape;
 	dnnl_primitive_t primitive; /* NULL: the library has none */
-	int64_t scratch;          /* of the library's first choice */
+	int64_t scratch;	    /* of the library's first choice */
 	dnnl_memory_t memory[OPERANDS];
 };
 
@@ -26,7 +26,8 @@ struct cpu_dnnl {
 	dnnl_stream_t stream;
 	struct product *products;
 	size_t count, room;
-	size_t last; /* programs run the same shapes in the same order: the next one is tried first */
+	size_t last; /* programs run the same shapes in the same order: the next one is tried first
+		      */
 };
 
 struct cpu_dnnl *cpu_dnnl_open(void)
@@ -35,7 +36,8 @@ struct cpu_dnnl *cpu_dnnl_open(void)
 	if (!dnnl)
 		return NULL;
 	if (dnnl_engine_create(&dnnl->engine, dnnl_cpu, 0) == dnnl_success &&
-	    dnnl_stream_create(&dnnl->stream, dnnl->engine, dnnl_stream_default_flags) == dnnl_success)
+	    dnnl_stream_create(&dnnl->stream, dnnl->engine, dnnl_stream_default_flags) ==
+		    dnnl_success)
 		return dnnl;
 	cpu_dnnl_close(dnnl);
 	return NULL;
@@ -86,8 +88,8 @@ static bool make_memory(struct cpu_dnnl *dnnl, struct product *p, const_dnnl_pri
 		dnnl_primitive_desc_query_md(made, dnnl_query_scratchpad_md, 0);
 	for (int i = 0; i < OPERANDS; i++) {
 		const dnnl_memory_desc_t *desc = i == SCRATCH ? scratch : &descs[i];
-		if (desc && dnnl_memory_create(&p->memory[i], desc, dnnl->engine, DNNL_MEMORY_NONE) !=
-				    dnnl_success)
+		if (desc && dnnl_memory_create(&p->memory[i], desc, dnnl->engine,
+					       DNNL_MEMORY_NONE) != dnnl_success)
 			return false;
 	}
 	return true;

@@ -131,7 +131,8 @@ KERNEL(dropout)
 	for (int64_t i = first; i < last;) {
 		REAL keep[MASK_ELEMENTS];
 		uint64_t element = start + (uint64_t)i;
-		int64_t skip = (int64_t)(element % 4), count = least(MASK_ELEMENTS - skip, last - i);
+		int64_t skip = (int64_t)(element % 4),
+			count = least(MASK_ELEMENTS - skip, last - i);
 		mask_group(&mask, element / 4, keep);
 		PARALLEL_LOOP
 		for (int64_t j = 0; j < count; j++)

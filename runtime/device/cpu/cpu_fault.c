@@ -32,7 +32,8 @@ int cpu_fault_take(char *text)
 	bool found = fault.kernel;
 	if (found)
 		snprintf(text, RT_DEVICE_FAULT,
-			 "kernel %s: row %" PRId64 ": index %" PRId64 " is outside [0, %" PRId64 ")",
+			 "kernel %s: row %" PRId64 ": index %" PRId64 " is outside [0, %" PRId64
+			 ")",
 			 fault.kernel, fault.row, fault.value, fault.limit);
 	fault.kernel = NULL;
 	pthread_mutex_unlock(&guard);

@@ -11,7 +11,7 @@ enum { MASK_BLOCKS = 16, MASK_ELEMENTS = 4 * MASK_BLOCKS };
 struct mask {
 	uint64_t seed, limit; /* a word below the limit: dropped */
 	uint32_t step, stream;
-	REAL factor;          /* of what is kept */
+	REAL factor; /* of what is kept */
 };
 
 INLINE struct mask mask_start(const double *control, int64_t stream, double rate)

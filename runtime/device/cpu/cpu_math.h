@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Elementary functions of hot loops. In double they are libm's; in float they are written with
- * + - * and integer shifts only, so that a loop over them becomes vector code without another bit. */
+ * + - * and integer shifts only, so that a loop over them becomes vector code without another bit.
+ */
 #ifndef CPU_CPU_MATH_H
 #define CPU_CPU_MATH_H
 
@@ -19,8 +20,8 @@ INLINE double real_exp(double x)
 
 /* Within 2 ulp for -87.3 < x < 88.3; 0 below, infinity above, NaN for NaN. x = n ln 2 + r; the
  * polynomial is a Chebyshev fit of (e^r - 1 - r) / r^2 on |r| <= ln 2 / 2. Adding 1.5 2^23 leaves n
- * in the low bits of `shifted`. No condition is asked twice: compilers make a branch of that, and a loop
- * with a branch does not become vector code. */
+ * in the low bits of `shifted`. No condition is asked twice: compilers make a branch of that, and a
+ * loop with a branch does not become vector code. */
 INLINE float real_exp(float x)
 {
 	float inside = x < -120 ? -120 : x;

@@ -20,7 +20,8 @@ static void pack_right(const struct rt_matmul *a, struct tile *t, int64_t from, 
 		REAL *to = t->right + k * SIDE;
 		memset(to + t->columns, 0, (size_t)(SIDE - t->columns) * sizeof(REAL));
 		if (!a->trans_b)
-			memcpy(to, b + (from + k) * a->n + t->column, (size_t)t->columns * sizeof(REAL));
+			memcpy(to, b + (from + k) * a->n + t->column,
+			       (size_t)t->columns * sizeof(REAL));
 	}
 	for (int64_t j = 0; a->trans_b && j < t->columns; j++) {
 		const REAL *at = b + (t->column + j) * a->k + from;
@@ -54,7 +55,8 @@ void CPU_NAME(matmul)(const void *args, int64_t item, void *scratch)
 		struct panel p = {
 			.c = t.sum,
 			.c_row = SIDE,
-			.a = (const REAL *)a->a + (a->trans_a ? from * a->m + t.row : t.row * a->k + from),
+			.a = (const REAL *)a->a +
+			     (a->trans_a ? from * a->m + t.row : t.row * a->k + from),
 			.a_row = a->trans_a ? 1 : a->k,
 			.a_depth = a->trans_a ? a->m : 1,
 			.b = t.right,
@@ -110,7 +112,8 @@ void CPU_NAME(epilogue)(const void *args, int64_t item, void *scratch)
 		for (int64_t i = 0; bias && i < a->n; i++)
 			c[i] += bias[i];
 		if (e->pre_activation)
-			memcpy((REAL *)e->pre_activation + row * a->n, c, (size_t)a->n * sizeof(REAL));
+			memcpy((REAL *)e->pre_activation + row * a->n, c,
+			       (size_t)a->n * sizeof(REAL));
 		activate(e->act, c, a->n);
 		for (int64_t i = 0; residual && i < a->n; i++)
 			c[i] += residual[row * a->n + i];

@@ -15,7 +15,7 @@ enum { PANEL_ROWS = 2 };
 /* Rows and columns of a panel are at any distance in a; rows of b and c are whole vectors. */
 struct panel {
 	REAL *c;
-	int64_t c_row;          /* elements between rows */
+	int64_t c_row; /* elements between rows */
 	const REAL *a;
 	int64_t a_row, a_depth; /* elements between rows, and between terms of a sum */
 	const REAL *b;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The objects rt_NAME_TYPE of one element type: every row of kernels.def, each with the best code for
- * this machine. A row without a kernel does not link. Compiled once a type. */
+/* The objects rt_NAME_TYPE of one element type: every row of kernels.def, each with the best code
+ * for this machine. A row without a kernel does not link. Compiled once a type. */
 #include "rt/kernel.h"
 
 #include "device/cpu/cpu_kernels.h"

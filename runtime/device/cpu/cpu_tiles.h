@@ -6,7 +6,7 @@
 #include "rt/workspace.h"
 
 enum {
-	CPU_MATMUL_SIDE = 64,   /* an item of matmul is a tile of c, rows of tiles first */
+	CPU_MATMUL_SIDE = 64,	/* an item of matmul is a tile of c, rows of tiles first */
 	CPU_EPILOGUE_ROWS = 16, /* an item of an epilogue */
 };
 

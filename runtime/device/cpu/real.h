@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a kernel file is written over. Each kernel file is compiled once for every element type and
- * every instruction set (see CMakeLists.txt), with CPU_TYPE = f32 or f64 and CPU_ISA = base, avx2 or
- * avx512. Vectors are 64 bytes on every instruction set, so lanes, and with them the bits of a sum,
- * are the same everywhere. */
+ * every instruction set (see CMakeLists.txt), with CPU_TYPE = f32 or f64 and CPU_ISA = base, avx2
+ * or avx512. Vectors are 64 bytes on every instruction set, so lanes, and with them the bits of a
+ * sum, are the same everywhere. */
 #ifndef CPU_REAL_H
 #define CPU_REAL_H
 
@@ -25,7 +25,8 @@ enum { LANES = 64 / sizeof(REAL), WIDE = 8 /* doubles in a vector */ };
 
 typedef REAL vreal __attribute__((vector_size(64)));
 typedef REAL vreal_at __attribute__((vector_size(64), aligned(sizeof(REAL)), may_alias));
-typedef REAL vreal_wide __attribute__((vector_size(8 * sizeof(REAL)), aligned(sizeof(REAL)), may_alias));
+typedef REAL vreal_wide
+	__attribute__((vector_size(8 * sizeof(REAL)), aligned(sizeof(REAL)), may_alias));
 typedef double vdouble __attribute__((vector_size(64)));
 typedef double vdouble_at __attribute__((vector_size(64), aligned(8), may_alias));
 
@@ -43,7 +44,7 @@ typedef double vdouble_at __attribute__((vector_size(64), aligned(8), may_alias)
 			    int64_t rows)                                                          \
 	{                                                                                          \
 		int64_t last = last_block * CPU_BLOCK_##name;                                      \
-		name##_rows(args, first_block * CPU_BLOCK_##name, last < rows ? last : rows);      \
+		name##_rows(args, first_block *CPU_BLOCK_##name, last < rows ? last : rows);       \
 	}                                                                                          \
 	static void name##_rows(const struct rt_args *args, int64_t first, int64_t last)
 
@@ -100,7 +101,8 @@ INLINE vdouble row_keep(vdouble v, int64_t count)
 }
 
 /* sum = the sum of `expression` over n elements, in double; in it ROW(array) stands for the
- * elements of an array. Groups of 8 elements go to two vectors by turns, lanes are added as a tree. */
+ * elements of an array. Groups of 8 elements go to two vectors by turns, lanes are added as a tree.
+ */
 #define ROW_SUM(sum, n, expression)                                                                \
 	do {                                                                                       \
 		vdouble even_ = {0}, odd_ = {0};                                                   \
@@ -112,7 +114,7 @@ INLINE vdouble row_keep(vdouble v, int64_t count)
 			row_at += WIDE;                                                            \
 		}                                                                                  \
 		for (; row_at < (n); row_at += WIDE) {                                             \
-			row_count = least((n) - row_at, WIDE);                                     \
+			row_count = least((n)-row_at, WIDE);                                       \
 			even_ += row_keep((expression), row_count);                                \
 		}                                                                                  \
 		(sum) = wide_sum(even_ + odd_);                                                    \

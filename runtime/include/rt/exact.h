@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An order-free sum of doubles: a fixed-point number of 46 digits of 32 bits, each kept in an int64
- * word, so that accumulators are added word by word (also across ranks, as an i64 sum) and the order
- * of additions moves no bit. Digit 0 weighs 2^-704: squares of fp32 are covered whole. What lies
- * below 2^-704 is cut off; a value of 2^766 or more counts as infinite. The last two words count
- * infinities and NaNs. A word has room for 2^31 additions between calls of rt_exact_carry. */
+ * word, so that accumulators are added word by word (also across ranks, as an i64 sum) and the
+ * order of additions moves no bit. Digit 0 weighs 2^-704: squares of fp32 are covered whole. What
+ * lies below 2^-704 is cut off; a value of 2^766 or more counts as infinite. The last two words
+ * count infinities and NaNs. A word has room for 2^31 additions between calls of rt_exact_carry. */
 #ifndef RT_EXACT_H
 #define RT_EXACT_H
 
@@ -14,8 +14,8 @@
 enum {
 	RT_EXACT_DIGITS = RT_EXACT_WORDS - 2,
 	RT_EXACT_INFINITE = RT_EXACT_DIGITS, /* word that counts infinities */
-	RT_EXACT_NAN,                        /* word that counts NaNs */
-	RT_EXACT_LOW = -704                  /* exponent of digit 0 */
+	RT_EXACT_NAN,			     /* word that counts NaNs */
+	RT_EXACT_LOW = -704		     /* exponent of digit 0 */
 };
 
 /* words[RT_EXACT_WORDS] starts as zeros. */

@@ -34,8 +34,9 @@ struct rt_args {
 struct rt_kernel {
 	const char *name;
 	int64_t block; /* rows a block: fixed, so threads never move a bit */
-	void (*rows)(const struct rt_args *args, int64_t first_block, int64_t last_block, int64_t rows);
-	const void *image;        /* cuda: ptx or cubin */
+	void (*rows)(const struct rt_args *args, int64_t first_block, int64_t last_block,
+		     int64_t rows);
+	const void *image;	  /* cuda: ptx or cubin */
 	uint32_t threads, shared; /* cuda */
 };
 
@@ -52,14 +53,14 @@ enum rt_control {
 	RT_CONTROL_CORRECTION1, /* 1 - beta1^t */
 	RT_CONTROL_CORRECTION2, /* 1 - beta2^t */
 	RT_CONTROL_FACTOR,
-	RT_CONTROL_LOSS,        /* mean over valid tokens of the step */
+	RT_CONTROL_LOSS, /* mean over valid tokens of the step */
 	RT_CONTROL_COUNT,
 	RT_CONTROL_NORM,
-	RT_CONTROL_FINITE,      /* 1 if loss and norm are finite */
-	RT_CONTROL_SEED,        /* exact below 2^53 */
+	RT_CONTROL_FINITE, /* 1 if loss and norm are finite */
+	RT_CONTROL_SEED,   /* exact below 2^53 */
 	RT_CONTROL_STEP,
-	RT_CONTROL_SAMPLE,      /* number within the step of the first sample of this micro-batch */
-	RT_CONTROL_TRAINING,    /* 0: dropout is the identity */
+	RT_CONTROL_SAMPLE,   /* number within the step of the first sample of this micro-batch */
+	RT_CONTROL_TRAINING, /* 0: dropout is the identity */
 	RT_CONTROL_WORDS = 16
 };
 

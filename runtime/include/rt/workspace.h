@@ -13,10 +13,11 @@ static inline uint64_t rt_least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Bytes that let a product of these sizes run at full speed on `threads` threads of a rank; with less,
- * slower code is taken. oneDNN packs blocks of both operands and of the result for each thread, and
- * threads that share a sum keep partial results (of more than 2^20 elements, other code is taken); the
- * sides of its blocks are bounded. Measured over random shapes in tests/numeric. fp64 needs none. */
+/* Bytes that let a product of these sizes run at full speed on `threads` threads of a rank; with
+ * less, slower code is taken. oneDNN packs blocks of both operands and of the result for each
+ * thread, and threads that share a sum keep partial results (of more than 2^20 elements, other code
+ * is taken); the sides of its blocks are bounded. Measured over random shapes in tests/numeric.
+ * fp64 needs none. */
 static inline uint64_t rt_matmul_workspace_threads(enum rt_type type, uint64_t m, uint64_t n,
 						   uint64_t k, uint64_t threads)
 {
@@ -39,15 +40,16 @@ static inline uint64_t rt_matmul_workspace(enum rt_type type, uint64_t m, uint64
 
 enum { RT_ATTEND_BYTES = 128 /* of queries of a tile */, RT_ATTEND_KEYS = 32 };
 
-/* Bytes that each thread of the cpu device keeps for attention, outside the arena; UINT64_MAX if that
- * overflows. */
+/* Bytes that each thread of the cpu device keeps for attention, outside the arena; UINT64_MAX if
+ * that overflows. */
 static inline uint64_t rt_attend_scratch(enum rt_type type, uint64_t head)
 {
 	uint64_t size = type == RT_F64 ? 8 : 4, queries = RT_ATTEND_BYTES / size;
 	if (head > (uint64_t)1 << 40)
 		return UINT64_MAX;
 	uint64_t padded = (head + 15) / 16 * 16;
-	return size * ((3 * head + 2 * padded + 3 * RT_ATTEND_KEYS) * queries + RT_ATTEND_KEYS * padded);
+	return size *
+	       ((3 * head + 2 * padded + 3 * RT_ATTEND_KEYS) * queries + RT_ATTEND_KEYS * padded);
 }
 
 #endif
