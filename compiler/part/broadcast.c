@@ -3,8 +3,6 @@
  * become runs (count, stride), as runtime/include/rt/kernels.def takes them. */
 #include "part/lower.h"
 
-#include "base/bug.h"
-
 enum { RUNS_MAX = 4 };
 
 struct runs {
@@ -21,14 +19,26 @@ static bool has_dim(struct dims dims, uint32_t dim)
 	return false;
 }
 
+/* What the plan noted already (plan/rule_emitted_calls.c): an error for who asks for text. */
+static void refuse(struct lower *l)
+{
+	l->refused = true;
+	if (!l->work->check_only)
+		diag_add(l->work->diags, E0901, l->span,
+			 "dims that are broadcast alternate more than %d times", RUNS_MAX);
+}
+
 /* Cuts `whole` where it changes between dims that `part` has and dims that it lacks. */
-static struct runs runs_of(struct dims whole, struct dims part)
+static struct runs runs_of(struct lower *l, struct dims whole, struct dims part)
 {
 	struct runs runs = {0};
 	for (uint32_t i = 0; i < whole.n; i++) {
 		bool has = has_dim(part, whole.at[i]);
 		if (runs.n == 0 || runs.has[runs.n - 1] != has) {
-			BUG_IF(runs.n == RUNS_MAX, "more than %d runs in a broadcast", RUNS_MAX);
+			if (runs.n == RUNS_MAX) {
+				refuse(l);
+				break;
+			}
 			runs.has[runs.n++] = has;
 		}
 		struct dims *run = &runs.dims[runs.n - 1];
@@ -65,7 +75,7 @@ static void elements(struct lower *l, const struct graph_node *node, enum rt_row
 	const struct tensor *y = &tensors[node->out[0].at];
 	const struct tensor *a = &tensors[node->in[0].at], *b = &tensors[node->in[1].at];
 	bool a_whole = a->dims.n == y->dims.n, b_whole = b->dims.n == y->dims.n;
-	struct runs runs = runs_of(y->dims, a_whole ? b->dims : a->dims);
+	struct runs runs = runs_of(l, y->dims, a_whole ? b->dims : a->dims);
 	struct step *step = step_new(l, row, y->type, size_of(l, y->dims, 1));
 	step_read(l, step, node->in[0]);
 	step_read(l, step, node->in[1]);
@@ -107,7 +117,7 @@ void lower_reduce(struct lower *l, const struct graph_node *node)
 {
 	const struct tensor *x = &l->graph->tensors[node->in[0].at];
 	const struct tensor *y = &l->graph->tensors[node->out[0].at];
-	struct runs runs = runs_of(x->dims, y->dims);
+	struct runs runs = runs_of(l, x->dims, y->dims);
 	struct step *step = step_new(l, RT_ROW_reduce, y->type, size_of(l, y->dims, 1));
 	step_read(l, step, node->in[0]);
 	step_write(l, step, node->out[0]);

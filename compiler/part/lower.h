@@ -28,6 +28,7 @@ struct lower {
 	struct span span;
 	uint32_t tokens, targets, control, sums, exact, workspace;
 	bool overflow;
+	bool refused;             /* a call that no row of the kernel table computes */
 };
 
 /* ---- buffers (buffers.c) ---- */

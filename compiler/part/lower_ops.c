@@ -245,14 +245,20 @@ static void lower_rope_table(struct lower *l, const struct graph_node *node)
 		step_scalar(step, node->scalar[i]);
 }
 
+/* Rows are the tokens of all samples; every dim between them and the one that turns is a head. */
 static void rotate(struct lower *l, const struct graph_node *node, double sign)
 {
-	struct dims x = dims_of(l, node->in[0]);
+	struct dims x = dims_of(l, node->in[0]), heads = {0};
+	uint32_t tokens = 0;
+	while (x.at[tokens] != l->model->tokens)
+		tokens++;
+	for (uint32_t i = tokens + 1; i + 1 < x.n; i++)
+		heads.at[heads.n++] = x.at[i];
 	struct step *step =
-		kernel(l, RT_ROW_rope, node->in[0], size_of(l, dims_head(x, x.n - 2), 1));
+		kernel(l, RT_ROW_rope, node->in[0], size_of(l, dims_head(x, tokens + 1), 1));
 	operands(l, step, node);
 	step_size(step, size_of(l, (struct dims){1, {l->model->tokens}}, 1));
-	step_size(step, size_of(l, (struct dims){1, {x.at[x.n - 2]}}, 1));
+	step_size(step, size_of(l, heads, 1));
 	step_size(step, size_of(l, dims_tail(x, 1), 1));
 	step_scalar(step, sign);
 }
@@ -312,7 +318,11 @@ static void lower_dropout(struct lower *l, const struct graph_node *node)
 	step_use(l, step, l->control, false);
 	step_write(l, step, node->out[0]);
 	step_size(step, size_number(node->stream));
-	step_size(step, size_of(l, dims_tail(x, x.n - 1), 1));
+	/* what all samples share has one mask: no element of it belongs to a sample */
+	if (x.at[0] == l->model->batch)
+		step_size(step, size_of(l, dims_tail(x, x.n - 1), 1));
+	else
+		step_size(step, size_number(0));
 	step_scalar(step, node->scalar[0]);
 	step->stream_by_layer = node->region == REGION_REPEAT;
 }

@@ -250,5 +250,5 @@ bool part_build(const struct graph *graph, struct program *out, struct work *wor
 	lower_update(&l, role);
 	schedule(&l, role);
 	finish(&l, role);
-	return !l.overflow;
+	return !l.overflow && !l.refused;
 }

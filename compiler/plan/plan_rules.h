@@ -37,5 +37,7 @@ bool strategy_has_axis(const struct strategy *strategy, uint32_t axis);
 void label_axes(struct diag *diag, const struct plan *plan, const struct strategy *strategy);
 /* Ranks that cut a dim under `tensor`: copies of replicated heads are one. 1 if it is not cut. */
 int64_t tensor_cut(const struct plan *plan, uint32_t dim);
+/* Notes on operator calls that cannot be emitted yet. rule_emitted_calls.c */
+void note_calls(const struct plan *plan, struct work *work);
 
 #endif

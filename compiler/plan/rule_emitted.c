@@ -58,6 +58,7 @@ bool rule_emitted(const struct plan *plan, struct work *work)
 		return true;
 	note_strategies(plan, work);
 	note_precision(plan, work);
+	note_calls(plan, work);
 	for (uint32_t i = 0; i < plan->nrecompute; i++)
 		if (plan->recompute[i].kind != RECOMPUTE_NONE)
 			note(work, plan->recompute[i].span, "`recompute`");

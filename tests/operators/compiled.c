@@ -45,6 +45,7 @@ static struct compiled_plan *compiled_new(void)
 	c->work.names = names_new(c->work.keep);
 	c->work.sources = sources_new(c->work.keep);
 	c->work.diags = diags_new(c->work.keep, c->work.sources);
+	c->work.check_only = true; /* precisions that no kernel serves are laid out too */
 	return c;
 }
 
