@@ -66,6 +66,7 @@ void command_explain(struct session *session)
 	const struct explain_case *example;
 	const struct diag_row *row;
 	struct text *out = &session->out;
+	char *meaning;
 	int code = find(what.text);
 
 	if (code == DIAG_CODES) {
@@ -75,8 +76,9 @@ void command_explain(struct session *session)
 	}
 	row = diag_row((enum diag_code)code);
 	text_add(out, "%s %s (%s)\n\n", row->code, row->name, diag_level_name(row->level));
-	text_add(out, "%c", toupper((unsigned char)row->meaning[0]));
-	add_wrapped(out, arena_text(session->work.keep, "%s.", row->meaning + 1));
+	meaning = arena_text(session->work.keep, "%s.", row->meaning);
+	*meaning = (char)toupper((unsigned char)*meaning);
+	add_wrapped(out, meaning);
 	text_raw(out, "\n", 1);
 	BUG_IF(!texts[code], "%s has no row in explain.def", row->code);
 	add_wrapped(out, texts[code]);
