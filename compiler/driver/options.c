@@ -393,6 +393,16 @@ static bool count_operands(struct reader *reader)
 	return false;
 }
 
+/* Without a command no option is read but the one that says how the fault is told. */
+static void seek_format(const struct reader *reader)
+{
+	for (int i = 2; i < reader->argc; i++)
+		if (!strcmp(reader->argv[i], "--error-format=json") ||
+		    (!strcmp(reader->argv[i], "json") &&
+		     !strcmp(reader->argv[i - 1], "--error-format")))
+			reader->out->format = FORMAT_JSON;
+}
+
 bool options_parse(int argc, char **argv, struct options *out, struct work *work)
 {
 	struct reader reader = {.argc = argc, .argv = argv, .out = out, .work = work};
@@ -400,9 +410,7 @@ bool options_parse(int argc, char **argv, struct options *out, struct work *work
 	*out = (struct options){.max_errors = 20, .stdin_name = "<stdin>"};
 	add_source(&reader);
 	if (!take_command(&reader)) {
-		for (int i = 2; i < argc; i++) /* the format in which the fault is told */
-			if (!strcmp(argv[i], "--error-format=json"))
-				out->format = FORMAT_JSON;
+		seek_format(&reader);
 		return false;
 	}
 	return take_arguments(&reader) && count_operands(&reader);

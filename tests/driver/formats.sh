@@ -36,6 +36,8 @@ member diagnostics.0.level error
 member diagnostics.0.spans.0.file broken.plan
 document 2 wrong_use check
 document 2 wrong_use nonsense
+expect 2 nonsense --error-format json
+member verdict wrong_use
 document 3 file_error check absent.plan
 document 5 does_not_fit check big.plan
 member diagnostics.0.code E0401
