@@ -6,12 +6,37 @@
 #include "plan/resolve.h"
 #include "syntax/parse.h"
 
-struct binding *bind_find(struct unit *unit, const struct name *name)
+/* --- names of a unit -------------------------------------------------------------------- */
+
+/* The place of a name in the index: where it is, or where it may go. Equal texts are one pointer,
+ * and nothing depends on the order of places. */
+static uint32_t place_of(const struct unit *unit, const struct name *name)
 {
+	uint32_t at = (uint32_t)(((uintptr_t)name >> 4) * 2654435761u) & (unit->room - 1);
+
+	while (unit->index[at] && unit->bindings.at[unit->index[at] - 1]->name != name)
+		at = (at + 1) & (unit->room - 1);
+	return at;
+}
+
+struct binding *bind_find(const struct unit *unit, const struct name *name)
+{
+	uint32_t at = unit->room ? unit->index[place_of(unit, name)] : 0;
+
+	return at ? unit->bindings.at[at - 1] : NULL;
+}
+
+void bind_add(struct resolve *r, struct unit *unit, struct binding *binding)
+{
+	vec_push(r->work->keep, &unit->bindings, binding);
+	if (2 * unit->bindings.n <= unit->room) {
+		unit->index[place_of(unit, binding->name)] = unit->bindings.n;
+		return;
+	}
+	unit->room = unit->room ? 2 * unit->room : 16;
+	unit->index = ARENA_ARRAY(r->work->keep, uint32_t, unit->room);
 	for (uint32_t k = 0; k < unit->bindings.n; k++)
-		if (unit->bindings.at[k]->name == name)
-			return unit->bindings.at[k];
-	return NULL;
+		unit->index[place_of(unit, unit->bindings.at[k]->name)] = k + 1;
 }
 
 static void reserved_import(struct resolve *r, const struct node *node)
@@ -34,7 +59,7 @@ static void bind(struct resolve *r, struct unit *unit, const struct node *node,
 	binding->kind = kind;
 	binding->name = node->name;
 	binding->node = node;
-	vec_push(r->work->keep, &unit->bindings, binding);
+	bind_add(r, unit, binding);
 	if (kind == BINDING_PARAM && unit->library)
 		diag_add(r->work->diags, E0216, node->span,
 			 "a library has no parameters: `param` belongs into a plan");
@@ -187,7 +212,12 @@ static struct value cycle(struct resolve *r, const struct binding *binding, stru
 bool chain_enter(struct resolve *r, struct span use)
 {
 	if (r->depth >= CHAIN_LIMIT) {
-		diag_add(r->work->diags, E0108, use, "too many values wait for each other");
+		if (!r->too_long)
+			diag_note(diag_add(r->work->diags, E0108, use,
+					   "too many values wait for each other"),
+				  "at most %d may; a value may use those above it without limit",
+				  CHAIN_LIMIT);
+		r->too_long = true;
 		return false;
 	}
 	r->depth++;

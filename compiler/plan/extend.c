@@ -171,14 +171,17 @@ static void add(struct resolve *r, struct node *tree, const struct node *stateme
 	append(tree, copy_of(r, statement));
 }
 
+/* Said once; what the plan lacks is then not said, since it is meant to be in another one. */
 static void refuse_overrides(struct resolve *r, const struct unit *unit)
 {
-	for (const struct node *node = unit->tree->first; node; node = node->next)
-		if (is_override(node) && !r->broken)
-			diag_note(diag_add(r->work->diags, E0207, node->span,
-					   "`override` in a plan that extends none"),
-				  "a plan that changes another one starts with `plan NAME extends "
-				  "\"FILE\"`");
+	for (const struct node *node = unit->tree->first; node && !r->broken; node = node->next) {
+		if (!is_override(node))
+			continue;
+		diag_note(diag_add(r->work->diags, E0207, node->span,
+				   "`override` in a plan that extends none"),
+			  "a plan that changes another one starts with `plan NAME extends \"FILE\"`");
+		r->broken = true;
+	}
 }
 
 static void merge_bindings(struct resolve *r, struct unit *unit, const struct unit *base)
@@ -192,7 +195,7 @@ static void merge_bindings(struct resolve *r, struct unit *unit, const struct un
 			set_twice(r, binding->node->span, own->node->span, "the name",
 				  binding->name->text);
 		if (!own)
-			vec_push(r->work->keep, &unit->bindings, binding);
+			bind_add(r, unit, binding);
 	}
 }
 
@@ -201,7 +204,8 @@ void unit_extend(struct resolve *r, struct unit *unit, struct unit *base)
 	struct node *tree;
 
 	if (!base) {
-		refuse_overrides(r, unit);
+		if (!node_find(node_find(unit->tree, NODE_PLAN), NODE_STRING))
+			refuse_overrides(r, unit);
 		return;
 	}
 	if (base->base || node_find(node_find(base->tree, NODE_PLAN), NODE_STRING)) {

@@ -256,15 +256,17 @@ struct unit *unit_main(struct resolve *r, const struct node *tree, const struct 
 	struct unit *unit =
 		unit_new(r, source, join(r->work->keep, "", source->path), tree);
 	const struct node *plan, *extends;
+	struct unit *base;
 
 	if (!read_head(r, unit) && !r->broken)
 		r->broken = true;
 	bind_unit(r, unit);
 	plan = node_find(tree, NODE_PLAN);
 	extends = plan ? node_find(plan, NODE_STRING) : NULL;
-	unit_extend(r, unit, extends ? unit_import(r, source, extends, false) : NULL);
-	if (extends && !unit->base)
-		r->broken = true;
+	base = extends ? unit_import(r, source, extends, false) : NULL;
+	r->broken |= extends && !base;
+	unit_extend(r, unit, base);
+	r->broken |= extends && !unit->base;
 	unit->loading = false;
 	return unit;
 }

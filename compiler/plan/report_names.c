@@ -114,9 +114,14 @@ static const char *statement_word(const struct node *statement)
 static void no_equals(struct resolve *r, const struct node *statement)
 {
 	const char *name = node_path_text(statement->first, r->work->keep);
-	struct diag *diag = diag_add(r->work->diags, E0105, statement->span,
-				     "expected `=` after `%s`", name);
+	uint32_t line = sources_position(r->work->sources, statement->span.lo).line;
+	struct diag *diag;
 
+	/* Words in a row are one mistake. */
+	if (line == r->bare_line)
+		return;
+	r->bare_line = line;
+	diag = diag_add(r->work->diags, E0105, statement->span, "expected `=` after `%s`", name);
 	diag_at(diag, "a setting is written `name = value`");
 }
 

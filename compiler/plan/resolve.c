@@ -192,8 +192,8 @@ static void resolve_plan(struct resolve *r)
 	for (const struct node *node = r->main->tree->first; node; node = node->next)
 		sort_statement(r, &parts, node);
 	bind_outside(r);
-	resolve_parts(r, &parts);
 	bind_all(r);
+	resolve_parts(r, &parts);
 	bind_unused(r);
 }
 

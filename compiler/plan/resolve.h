@@ -31,7 +31,9 @@ struct unit {
 	struct node *tree;
 	const struct name *name;
 	bool library, loading;
-	VEC(struct binding *) bindings;
+	VEC(struct binding *) bindings; /* in the order of the text */
+	uint32_t *index;                /* bindings by name: open addressing, 0 is empty */
+	uint32_t room;                  /* of index, a power of two */
 };
 
 struct resolve {
@@ -43,9 +45,11 @@ struct resolve {
 	VEC(const char *) suggested;      /* what faulty statements were likely meant to give */
 	VEC(const struct name *) unknown; /* names reported once; later uses are silent */
 	VEC(const struct node *) strategies; /* the statement of each plan->strategies */
+	uint32_t bare_line;               /* line of the last E0105 */
 	uint32_t depth;                   /* values that wait for values */
 	bool broken; /* a file did not parse: what seems to be missing may have been there */
-	bool torn;   /* its blocks are out of joint: statements may stand where they do not belong */
+	bool too_long; /* a chain of values was, which is said once */
+	bool torn;   /* its brackets were faulty: statements may stand in wrong blocks */
 };
 
 /* --- import.c, extend.c ----------------------------------------------------------------- */
@@ -74,12 +78,14 @@ void chain_leave(struct resolve *r);
 
 /* let, param and import statements of a unit's tree. */
 void bind_unit(struct resolve *r, struct unit *unit);
-struct binding *bind_find(struct unit *unit, const struct name *name);
+struct binding *bind_find(const struct unit *unit, const struct name *name);
+/* Adds a binding whose name is new in the unit. */
+void bind_add(struct resolve *r, struct unit *unit, struct binding *binding);
 /* -P of the options to the params of the plan; recorded in plan->outside. */
 void bind_outside(struct resolve *r);
 /* Value of a let or param; poisoned for an import. */
 struct value bind_value(struct resolve *r, struct binding *binding, struct span use);
-/* Evaluates what nothing asked for yet. */
+/* Evaluates all in the order of the text, so that long chains of values do not nest. */
 void bind_all(struct resolve *r);
 /* W0506 for what the plan's own file never uses. */
 void bind_unused(struct resolve *r);

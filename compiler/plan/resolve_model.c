@@ -81,13 +81,17 @@ void resolve_model(struct resolve *r, const struct node *block)
 {
 	struct frame frame = {.r = r, .id = BLOCKS};
 	struct scope scope = frame_scope(&frame);
+	struct work *work = r->work;
+	bool silent = work->diags->silent[E0201];
 	const struct node *base_body = NULL, *name = node_find(block, NODE_NAME);
 	const struct node *architecture = follow(r, block, &base_body);
 
 	if (!architecture)
 		return;
-	model_resolve(architecture, node_find(block, NODE_BODY), base_body, &scope, r->plan,
-		      r->work);
+	/* Statements of another block may have got into a torn one. */
+	work->diags->silent[E0201] |= r->torn;
+	model_resolve(architecture, node_find(block, NODE_BODY), base_body, &scope, r->plan, work);
+	work->diags->silent[E0201] = silent;
 	if (!r->plan->model)
 		return;
 	if (name)

@@ -113,7 +113,7 @@ static struct value unknown_name(struct eval *e, const struct node *expr)
 
 		near = name_nearest(text, names, count);
 	}
-	if (near)
+	if (near && strcmp(near, text) != 0)
 		diag_note(diag, "a name that is similar exists: `%s`", near);
 	return value_poison(expr->span);
 }
