@@ -100,8 +100,10 @@ static void matmul(struct lower *l, struct tensor_id a, struct tensor_id b, stru
 	step_write(l, step, c);
 	for (int i = 0; i < 3; i++)
 		step_size(step, size[i]);
-	uint64_t bytes = rt_matmul_workspace(step->type, (uint64_t)size[0].value,
-					     (uint64_t)size[1].value, (uint64_t)size[2].value);
+	int64_t threads = l->plan->device.cores.i > 1 ? l->plan->device.cores.i : 1;
+	uint64_t bytes = rt_matmul_workspace_threads(
+		step->type, (uint64_t)size[0].value, (uint64_t)size[1].value,
+		(uint64_t)size[2].value, (uint64_t)threads);
 	struct buffer *workspace = &l->buffers.at[l->workspace];
 	uint64_t words = bytes / 8 + (bytes % 8 != 0);
 	if (words > workspace->elements) {
