@@ -367,6 +367,8 @@ bool model_resolve(const struct node *architecture, const struct node *model_blo
 	};
 
 	settings_read(&settings, architecture, model_block, base_body);
+	if (settings.faulty)
+		builder.room = 1;
 	dims_declare(model, &settings, work);
 	text_build(&builder, architecture);
 	/* inference needs no sizes, but one fault is not to be reported by every later check */

@@ -125,13 +125,18 @@ static int word_of(struct builder *builder, const struct argument *row, const st
 static bool read_value(struct builder *builder, const struct argument *row, const struct node *expr,
 		       struct value *out)
 {
-	struct work *work = builder->work;
+	struct work work = *builder->work;
+	uint32_t errors = work.diags->errors;
 
-	*out = value_of(expr, &builder->settings->scope, false, work);
+	if (!builder->room)
+		work.diags = builder->silent;
+	*out = value_of(expr, &builder->settings->scope, false, &work);
 	if (!out->poisoned)
-		*out = value_as(*out, row->type, row->name, work);
+		*out = value_as(*out, row->type, row->name, &work);
 	if (out->poisoned)
 		builder->faulty = true;
+	if (builder->work->diags->errors != errors && builder->room)
+		builder->room--;
 	return !out->poisoned;
 }
 

@@ -25,6 +25,7 @@ struct model_settings {
 	bool closed; /* what is evaluated stands in the architecture */
 	bool faulty;
 	const struct node *architecture; /* NODE_BLOCK */
+	struct diag *unknown;		 /* the message on names that it does not declare */
 	struct work *work;
 };
 

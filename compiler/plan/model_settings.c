@@ -244,17 +244,24 @@ static void declare_all(struct model_settings *settings)
 	}
 }
 
+/* One message for all of a model: what the architecture lacks is often one fault there. */
 static void report_unknown(struct model_settings *settings, const struct node *path)
 {
 	size_t count;
 	const char *const *names = entry_names(settings, &count);
 	const char *text = node_path_text(path, settings->work->keep);
 	const char *near = name_nearest(text, names, count);
-	struct diag *diag = fault(settings, E0201, path->span,
-				  arena_text(settings->work->keep,
-					     "architecture `%s` has no size or option `%s`",
-					     architecture_text(settings), text));
+	struct diag *diag = settings->unknown;
 
+	if (diag) {
+		diag_label(diag, path->span, "nor this");
+		return;
+	}
+	diag = fault(settings, E0201, path->span,
+		     arena_text(settings->work->keep,
+				"architecture `%s` has no size or option `%s`",
+				architecture_text(settings), text));
+	settings->unknown = diag;
 	diag_at(diag, "not known here");
 	if (near)
 		diag_note(diag, "a setting with a similar name exists: `%s`", near);

@@ -41,6 +41,17 @@ static inline void whole_close(struct whole *whole)
 	arena_delete(whole->scratch);
 }
 
+/* Nothing of the plan is checked only. */
+static inline bool whole_emitted(const struct whole *whole)
+{
+	const struct diags *diags = whole->work.diags;
+
+	for (uint32_t i = 0; i < diags->all.n; i++)
+		if (diags->all.at[i]->code == N0901)
+			return false;
+	return whole->compiled.judged && !diags->errors;
+}
+
 /* Text to verdict, each representation verified, then to C if all of it can be emitted. What an
  * earlier text left is gone. */
 static inline void whole_check(struct whole *whole, const char *name, const char *text,
@@ -58,8 +69,8 @@ static inline void whole_check(struct whole *whole, const char *name, const char
 	work->sources = sources_new(work->keep);
 	work->diags = diags_new(work->keep, work->sources);
 	whole->source = sources_add(work->sources, name, text, length, false);
-	if (compile(whole->source, &options, &how, &whole->compiled, work) &&
-	    whole->compiled.judged)
+	compile(whole->source, &options, &how, &whole->compiled, work);
+	if (whole_emitted(whole))
 		emit_build(whole->compiled.plan, &whole->compiled.layout,
 			   &whole->compiled.verdict, work, &artifacts);
 	diags_sort(work->diags);
