@@ -179,7 +179,8 @@ static void refuse_overrides(struct resolve *r, const struct unit *unit)
 			continue;
 		diag_note(diag_add(r->work->diags, E0207, node->span,
 				   "`override` in a plan that extends none"),
-			  "a plan that changes another one starts with `plan NAME extends \"FILE\"`");
+			  "a plan that changes another one starts with `plan NAME extends "
+			  "\"FILE\"`");
 		r->broken = true;
 	}
 }
@@ -201,14 +202,15 @@ static void merge_bindings(struct resolve *r, struct unit *unit, const struct un
 
 void unit_extend(struct resolve *r, struct unit *unit, struct unit *base)
 {
+	const struct node *head;
 	struct node *tree;
 
 	if (!base) {
-		if (!node_find(node_find(unit->tree, NODE_PLAN), NODE_STRING))
-			refuse_overrides(r, unit);
+		refuse_overrides(r, unit);
 		return;
 	}
-	if (base->base || node_find(node_find(base->tree, NODE_PLAN), NODE_STRING)) {
+	head = node_find(base->tree, NODE_PLAN);
+	if (head && node_find(head, NODE_STRING)) {
 		diag_add(r->work->diags, E0207, node_find(unit->tree, NODE_PLAN)->span,
 			 "`%s` extends a plan itself: only one step is allowed", base->path);
 		return;

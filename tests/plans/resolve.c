@@ -245,6 +245,43 @@ static void batches(void)
 	}
 }
 
+/* What `override` may change, and what it may not. */
+static void overriding(const char *folder)
+{
+	static const struct {
+		const char *statement, *want;
+	} rows[] = {
+		{"override train.steps = 7", ""},
+		{"override train.optimizer.lr = 1e-4", ""},
+		{"override cluster.box.node.devices = 8 of nvidia.a100_sxm_80g", ""},
+		{"override memory.attention = stored", ""},
+		{"override model.llama3.context = 8192", "E0207"},
+		{"override precision = fp32", ""},
+		{"override mesh.tp = 2", "E0207"},
+		{"override checkpoints.every = 2", "E0207"},
+		{"override seed = 2", "E0207"},
+		{"train { clip = 2 }", "E0202"},
+		{"require bubble <= 5 %", ""},
+		{"param micro : seqs = 2", "E0202"},
+	};
+	struct run run = {0};
+
+	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+		struct arena *arena = arena_new();
+		char *path = arena_text(arena, "%s/changed.plan", folder);
+		char *text = arena_text(
+			arena, "plan changed extends \"llama3-8b.plan\"\nedition 1\n%s\n",
+			rows[k].statement);
+
+		run_text(&run, path, text, (struct plan_options){0});
+		CHECK_TEXT(codes(&run), rows[k].want);
+		CHECK_INT(run.plan->train.steps.i, k ? 10000 : 7);
+		CHECK_DOUBLE(run.plan->optimizer.lr.f, k == 1 ? 1e-4 : 3e-4);
+		run_end(&run);
+		arena_delete(arena);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const names[] = {"gpt2-laptop.plan", "llama3-8b.plan",
@@ -255,6 +292,7 @@ int main(int argc, char **argv)
 	for (size_t k = 0; k < sizeof names / sizeof *names; k++)
 		fixed_point(folder, names[k]);
 	large(folder);
+	overriding(folder);
 	importing();
 	batches();
 	return check_done();
