@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "driver/hash.h"
+#include "plan/schema.h"
 
 /* A table of at most four columns; the last one is as wide as it likes. */
 static void add_row(struct text *out, const char *a, const char *b, const char *c, const char *d)
@@ -24,7 +25,7 @@ static void add_row(struct text *out, const char *a, const char *b, const char *
 static const char *type_word(enum value_type type)
 {
 	static const char *const words[TYPES] = {
-		[TYPE_NONE] = "block", [TYPE_COUNT] = "count", [TYPE_FACTOR] = "factor",
+		[TYPE_NONE] = "form", [TYPE_COUNT] = "count", [TYPE_FACTOR] = "factor",
 		[TYPE_SHARE] = "share", [TYPE_BYTES] = "bytes", [TYPE_RATE] = "rate",
 		[TYPE_FLOPS] = "flops", [TYPE_TIME] = "time", [TYPE_SEQS] = "seqs",
 		[TYPE_TOKENS] = "tokens", [TYPE_BOOL] = "bool", [TYPE_WORD] = "word",
@@ -33,47 +34,57 @@ static const char *type_word(enum value_type type)
 	return words[type];
 }
 
-struct setting {
-	const char *block, *name, *fallback, *doc; /* name NULL: the block itself */
-	enum value_type type;
-};
-
-static const struct setting settings[] = {
-#define BLOCK(name, doc) {#name, NULL, NULL, doc, TYPE_NONE},
-#define SETTING(block, name, type, fallback, effect, doc) {#block, #name, fallback, doc, type},
-#define END(name)
-#include "plan/schema.def"
-#undef BLOCK
-#undef SETTING
-#undef END
-};
-
-static const char *fallback_text(const struct setting *setting)
+static const char *fallback_text(const struct setting_row *row)
 {
-	if (!setting->fallback)
+	if (!row->fallback)
 		return "required";
-	return *setting->fallback ? setting->fallback : "-";
+	return *row->fallback ? row->fallback : "-";
 }
 
-static void list_settings(struct session *session, const struct argument *block)
+/* "; one of fp64, fp32, bf16" */
+static const char *words_text(const struct setting_row *row, struct arena *arena)
+{
+	size_t count;
+	const char *const *words = schema_word_list(row, arena, &count);
+	const char *text = "";
+
+	for (size_t i = 0; i < count; i++)
+		text = arena_text(arena, "%s%s%s", text, i ? ", " : "; one of ", words[i]);
+	return count > 1 ? text : "";
+}
+
+static void add_setting(struct session *session, const struct setting_row *row)
+{
+	static const char *const effects[] = {
+		[EFFECT_NONE] = "nothing", [EFFECT_ROUNDING] = "rounding",
+		[EFFECT_RESULT] = "result"};
+	struct arena *arena = session->work.keep;
+
+	add_row(&session->out, row->name, type_word(row->type), fallback_text(row),
+		arena_text(arena, "%-10s%s%s", effects[row->effect], row->doc,
+			   words_text(row, arena)));
+}
+
+static void list_settings(struct session *session, const struct argument *only)
 {
 	bool found = false;
 
-	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
-		const struct setting *setting = &settings[i];
+	for (int id = 0; id < BLOCKS; id++) {
+		const struct block_row *block = schema_block((enum block_id)id);
 
-		if (block && strcmp(block->text, setting->block))
+		if (only && strcmp(only->text, block->name))
 			continue;
-		if (setting->name)
-			add_row(&session->out, setting->name, type_word(setting->type),
-				fallback_text(setting), setting->doc);
-		else
-			text_add(&session->out, "%s%s: %s\n", session->out.length ? "\n" : "",
-				 setting->block, setting->doc);
+		if (!found)
+			add_row(&session->out, "setting", "type", "default",
+				"changes   meaning");
 		found = true;
+		text_add(&session->out, "\n%s: %s\n", block->name, block->doc);
+		for (uint32_t k = 0; k < block->nsettings; k++)
+			if (!schema_inner(&block->settings[k]))
+				add_setting(session, &block->settings[k]);
 	}
-	if (block && !found)
-		wrong_operand(session, *block, "there is no block `%s`", block->text);
+	if (!found)
+		wrong_operand(session, *only, "there is no block `%s`", only->text);
 }
 
 static void list_units(struct session *session, const struct argument *unused)
