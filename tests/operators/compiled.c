@@ -69,16 +69,31 @@ struct compiled_plan *compiled_text(const char *name, const char *text, const ch
 	return finish(compiled_new(), name, text, strlen(text), set);
 }
 
-struct compiled_plan *compiled_open(const char *path, const char *const *set)
+static struct compiled_plan *open_as(const char *path, const char *const *set,
+				     const char *precision)
 {
+	static const char wide[] = "precision = fp64\n";
 	struct compiled_plan *c = compiled_new();
 	size_t length = 0;
 	char *text = text_read(c->work.keep, path, &length);
-	if (text)
+	char *at = text && precision ? strstr(text, wide) : NULL;
+	if (at)
+		memcpy(at + strlen("precision = "), precision, strlen(precision));
+	if (text && (at || !precision))
 		return finish(c, path, text, length, set);
 	fprintf(stderr, "%s: cannot be read\n", path);
 	compiled_close(c);
 	return NULL;
+}
+
+struct compiled_plan *compiled_open(const char *path, const char *const *set)
+{
+	return open_as(path, set, NULL);
+}
+
+struct compiled_plan *compiled_single(const char *path, const char *const *set)
+{
+	return open_as(path, set, "fp32");
 }
 
 void compiled_close(struct compiled_plan *c)

@@ -56,7 +56,8 @@ void *interpret_copy(const struct interpret *in, uint32_t buffer, struct interpr
 	       round_copy(at.level, b->levels, p->level_stride);
 }
 
-double interpret_get(const struct interpret *in, uint32_t buffer, struct interpret_at at, uint64_t i)
+double interpret_get(const struct interpret *in, uint32_t buffer, struct interpret_at at,
+		     uint64_t i)
 {
 	const void *copy = interpret_copy(in, buffer, at);
 	return buffer_of(in, buffer)->type == RT_F64 ? ((const double *)copy)[i]
@@ -88,7 +89,8 @@ static void fill_life(struct interpret *in, enum life life)
 			fill(in, i, NOTHING);
 }
 
-/* What the runtime makes before the first step: weights, moments and control words start as zeros. */
+/* What the runtime makes before the first step: weights, moments and control words start as zeros.
+ */
 static void clear_state(struct interpret *in)
 {
 	for (uint32_t i = 0; i < in->program->graph->nparams; i++) {
@@ -130,7 +132,7 @@ void interpret_close(struct interpret *in)
 	free(in);
 }
 
-/* ---- one step -------------------------------------------------------------------------------- */
+/* ---- one step ------------------------------------------------------------------------------ */
 
 static void *address(const struct interpret *in, const struct use *use, struct interpret_at at)
 {
@@ -189,23 +191,23 @@ static int run_attend(struct interpret *in, const struct step *step, struct inte
 {
 	const struct use *u = step->uses;
 	struct rt_attend_backward args = {.forward = {
-		.type = step->type,
-		.batch = step->sizes[0].value,
-		.tokens = step->sizes[1].value,
-		.heads = step->sizes[2].value,
-		.kv_heads = step->sizes[3].value,
-		.head = step->sizes[4].value,
-		.scale = 1 / sqrt((double)step->sizes[4].value),
-		.dropout = step->scalars[0],
-		.stream_id = stream_of(step, 5, at),
-		.causal = step->flags & STEP_CAUSAL,
-		.q = address(in, &u[0], at),
-		.k = address(in, &u[1], at),
-		.v = address(in, &u[2], at),
-		.control = address(in, &u[step->nuses - 1], at),
-		.out = address(in, &u[3], at),
-		.lse = address(in, &u[4], at),
-	}};
+						  .type = step->type,
+						  .batch = step->sizes[0].value,
+						  .tokens = step->sizes[1].value,
+						  .heads = step->sizes[2].value,
+						  .kv_heads = step->sizes[3].value,
+						  .head = step->sizes[4].value,
+						  .scale = 1 / sqrt((double)step->sizes[4].value),
+						  .dropout = step->scalars[0],
+						  .stream_id = stream_of(step, 5, at),
+						  .causal = step->flags & STEP_CAUSAL,
+						  .q = address(in, &u[0], at),
+						  .k = address(in, &u[1], at),
+						  .v = address(in, &u[2], at),
+						  .control = address(in, &u[step->nuses - 1], at),
+						  .out = address(in, &u[3], at),
+						  .lse = address(in, &u[4], at),
+					  }};
 	if (step->row == RT_ROW_attend_forward)
 		return in->device->ops->attend_forward(in->device, 0, &args.forward);
 	args.dout = address(in, &u[5], at);
@@ -259,7 +261,7 @@ static int run_kernel(struct interpret *in, const struct step *step, struct inte
 	}
 }
 
-/* ---- guards ----------------------------------------------------------------------------------- */
+/* ---- guards -------------------------------------------------------------------------------- */
 
 /* Puts what a step may write back to what it was, so that any other change is left over. */
 static void excuse(struct interpret *in, const struct step *step, struct interpret_at at,
@@ -268,7 +270,8 @@ static void excuse(struct interpret *in, const struct step *step, struct interpr
 	for (uint32_t i = 0; i < step->nuses; i++) {
 		if (!step->uses[i].write)
 			continue;
-		size_t from = (size_t)((unsigned char *)address(in, &step->uses[i], at) - in->arena);
+		size_t from =
+			(size_t)((unsigned char *)address(in, &step->uses[i], at) - in->arena);
 		uint64_t bytes = buffer_of(in, step->uses[i].buffer)->bytes;
 		if (step->flags & STEP_WHOLE)
 			bytes = whole_bytes(in, step, i);
@@ -321,7 +324,7 @@ static void run_segment(struct interpret *in, uint32_t index, struct interpret_a
 	}
 }
 
-/* ---- walks ------------------------------------------------------------------------------------ */
+/* ---- walks --------------------------------------------------------------------------------- */
 
 static void run_sweep(struct interpret *in, const struct sweep *sweep, struct interpret_at at)
 {

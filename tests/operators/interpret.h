@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Follows a program on one rank without any emitted text: one arena by its layout, every step a call
- * of the cpu device. Every byte that no rule fills starts as 0xff (NaN, or -1 as an integer), so that
- * what is read before it is written shows.
+/* Follows a program on one rank without any emitted text: one arena by its layout, every step a
+ * call of the cpu device. Every byte that no rule fills starts as 0xff (NaN, or -1 as an integer),
+ * so that what is read before it is written shows.
  *
- * While `guarded`, each step is watched: of all bytes of the arena it changes none outside the copies
- * that it declares to write (a step over whole parameters: padding between copies included); and what
- * is dead by its declared life is filled with 0xff again: temporaries before their first step, saved
- * activations before the forward pass, carried gradients before the backward pass. */
+ * While `guarded`, each step is watched: of all bytes of the arena it changes none outside the
+ * copies that it declares to write (a step over whole parameters: padding between copies included);
+ * and what is dead by its declared life is filled with 0xff again: temporaries before their first
+ * step, saved activations before the forward pass, carried gradients before the backward pass. */
 #ifndef OPERATORS_INTERPRET_H
 #define OPERATORS_INTERPRET_H
 
@@ -36,7 +36,8 @@ void interpret_close(struct interpret *in);
 void *interpret_copy(const struct interpret *in, uint32_t buffer, struct interpret_at at);
 
 /* Element `i` of a copy of F64 or F32. */
-double interpret_get(const struct interpret *in, uint32_t buffer, struct interpret_at at, uint64_t i);
+double interpret_get(const struct interpret *in, uint32_t buffer, struct interpret_at at,
+		     uint64_t i);
 void interpret_set(const struct interpret *in, uint32_t buffer, struct interpret_at at, uint64_t i,
 		   double value);
 

@@ -37,7 +37,7 @@ static FILE *open_file(const struct run *run, const char *name, const char *mode
 	return file;
 }
 
-/* ---- safetensors ------------------------------------------------------------------------------ */
+/* ---- safetensors --------------------------------------------------------------------------- */
 
 static uint64_t logical(const struct run *run, const struct sample_param *p)
 {
@@ -74,9 +74,9 @@ static void write_header(const struct run *run, FILE *file)
 		for (uint64_t layer = 0; layer < p.layers; layer++) {
 			unsigned long long end = at + 8 * logical(run, &p);
 			stored_name(&p, layer, name);
-			used += (size_t)snprintf(text + used, sizeof text - used,
-						 "%s\"%s\":{\"dtype\":\"F64\",\"shape\":",
-						 at ? "," : "", name);
+			used += (size_t)snprintf(
+				text + used, sizeof text - used,
+				"%s\"%s\":{\"dtype\":\"F64\",\"shape\":", at ? "," : "", name);
 			used += (size_t)shape(run, &p, text + used, sizeof text - used);
 			used += (size_t)snprintf(text + used, sizeof text - used,
 						 ",\"data_offsets\":[%llu,%llu]}", at, end);
@@ -134,7 +134,8 @@ static void compare_layer(const struct run *run, const struct sample_param *p, u
 			CHECK_DOUBLE(got[n++], interpret_get(run->in, buffer, at, i) * factor);
 }
 
-static void compare_tensors(const struct run *run, const char *file_name, bool gradients, double factor)
+static void compare_tensors(const struct run *run, const char *file_name, bool gradients,
+			    double factor)
 {
 	static char text[TEXT_ROOM], name[PATH_ROOM];
 	FILE *file = open_file(run, file_name, "rb");
@@ -154,7 +155,7 @@ static void compare_tensors(const struct run *run, const char *file_name, bool g
 	}
 }
 
-/* ---- data ------------------------------------------------------------------------------------- */
+/* ---- data ---------------------------------------------------------------------------------- */
 
 static int64_t length_of(const struct run *run)
 {
@@ -192,7 +193,7 @@ static void load_step(const struct run *run, int64_t step, struct sample_batch *
 	}
 }
 
-/* ---- steps ------------------------------------------------------------------------------------ */
+/* ---- steps --------------------------------------------------------------------------------- */
 
 static double number_of(const char *line, const char *key)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory table against formulas that know the two architectures and no buffer: what a weight, its
- * gradient and its optimizer take; what the backward pass reads of the forward pass, operator by
- * operator; the fullest moments of both passes. Exact to the byte for every row below and precision. */
+/* The memory table against formulas that know the two architectures and no buffer: what a weight,
+ * its gradient and its optimizer take; what the backward pass reads of the forward pass, operator
+ * by operator; the fullest moments of both passes. Exact to the byte for every row below and
+ * precision. */
 #include "compiled.h"
 
 #include <stdlib.h>
@@ -11,7 +12,8 @@
 
 struct shape {
 	const char *family;
-	uint64_t layers, embed, heads, kv_heads, ffn, vocab, pad, tokens, micro, micro_batches, lanes;
+	uint64_t layers, embed, heads, kv_heads, ffn, vocab, pad, tokens, micro, micro_batches,
+		lanes;
 	bool tied, dropout, qkv_bias, qk_norm;
 };
 
@@ -31,8 +33,8 @@ static const struct shape shapes[] = {
 	{"llama", 8, 128, 16, 8, 344, 512, 1, 70, 2, 8, 8, .tied = true},
 };
 
-/* Bytes of an element: forward and backward pass, statistics of rows, gradients, optimizer, and of a
- * master copy where the weights are narrower. */
+/* Bytes of an element: forward and backward pass, statistics of rows, gradients, optimizer, and of
+ * a master copy where the weights are narrower. */
 static const struct precision {
 	const char *name;
 	enum rt_type compute;
@@ -186,7 +188,7 @@ static uint64_t workspace(const struct shape *s, const struct precision *p)
 	return (bytes + 7) / 8 * 8;
 }
 
-/* ---- the plan --------------------------------------------------------------------------------- */
+/* ---- the plan ------------------------------------------------------------------------------ */
 
 static const char *word(bool yes)
 {
@@ -195,11 +197,12 @@ static const char *word(bool yes)
 
 static char *model_text(struct arena *arena, const struct shape *s)
 {
-	char *text = arena_text(arena,
+	char *text = arena_text(
+		arena,
 		"model m : arch.%s {\n layers = %d, embed = %d, heads = %d, ffn = %d\n vocab = %d, "
 		"vocab_pad_to = %d, context = %d\n norm_eps = 1e-5, tied_embeddings = %s\n",
-		s->family, (int)s->layers, (int)s->embed, (int)s->heads, (int)s->ffn,
-		(int)s->vocab, (int)s->pad, (int)context(s), word(s->tied));
+		s->family, (int)s->layers, (int)s->embed, (int)s->heads, (int)s->ffn, (int)s->vocab,
+		(int)s->pad, (int)context(s), word(s->tied));
 	if (is_gpt(s))
 		return arena_text(arena, "%s dropout = %d %%\n}\n", text, s->dropout ? 10 : 0);
 	return arena_text(arena,
@@ -209,7 +212,8 @@ static char *model_text(struct arena *arena, const struct shape *s)
 
 static char *plan_text(struct arena *arena, const struct shape *s, const struct precision *p)
 {
-	return arena_text(arena,
+	return arena_text(
+		arena,
 		"plan p\nedition 1\nimport cpu from \"std/devices/cpu.plan\"\n"
 		"import arch from \"std/architectures.plan\"\n"
 		"cluster box { node { devices = 1 of cpu.core { memory = 8 GiB } } }\n%s"

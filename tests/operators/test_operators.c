@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_operators FOLDER CASE: FOLDER/CASE.plan, compiled in this process and interpreted in fp64.
  *
- * Every weight's gradient, as the program accumulates it over two micro-batches, is the derivative of
- * the loss that its forward pass gives; one micro-batch of twice the size gives the same; lanes are
- * added by the balanced tree, to the bit; no step writes what is not its own; the norm, the mean and
- * the clipping factor follow from the gradients. */
+ * The loss is that of the text, evaluated element by element over named dims. Every weight's
+ * gradient, as the program accumulates it over two micro-batches, is the derivative of the loss
+ * that its forward pass gives; one micro-batch of twice the size gives the same; lanes are added by
+ * the balanced tree, to the bit; fp32 is near; no step writes what is not its own; the norm, the
+ * mean and the clipping factor follow from the gradients. */
 #include "sample.h"
 
 #include <math.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "forward.h"
 
 /* An operator of either table without a row in covers.def has no COVER_ and does not compile. */
 enum {
@@ -40,9 +42,9 @@ static const int cover_of_op[] = {
 #include "plan/operators.def"
 #undef OPERATOR
 
-/* Finite differences: the distance of the points, and how far apart the two gradients of a tensor may
- * be, relative to max(its norm, 1e-3 of the whole gradient's). Four points: error h^4. At a bend of
- * relu nothing but a small distance helps, and rounding grows as 1 / h. */
+/* Finite differences: the distance of the points, and how far apart the two gradients of a tensor
+ * may be, relative to max(its norm, 1e-3 of the whole gradient's). Four points: error h^4. At a
+ * bend of relu nothing but a small distance helps, and rounding grows as 1 / h. */
 static const struct bound {
 	const char *plan;
 	double distance, bound;
@@ -67,20 +69,25 @@ struct trial {
 	struct sample_batch batch;
 };
 
-static bool trial_open(struct trial *trial, const char *path, const char *const *set)
+static bool trial_start(struct trial *trial, struct compiled_plan *compiled)
 {
-	trial->compiled = compiled_open(path, set);
-	CHECK(trial->compiled != NULL);
-	if (!trial->compiled)
+	trial->compiled = compiled;
+	CHECK(compiled != NULL);
+	if (!compiled)
 		return false;
-	trial->in = interpret_open(trial->compiled);
-	trial->batch = sample_batch(trial->compiled->plan, 11);
+	trial->in = interpret_open(compiled);
+	trial->batch = sample_batch(compiled->plan, 11);
 	trial->in->tokens = trial->batch.tokens;
 	trial->in->targets = trial->batch.targets;
 	sample_weights(trial->in, 7);
 	trial->in->guarded = true;
 	interpret_start(trial->in);
 	return true;
+}
+
+static bool trial_open(struct trial *trial, const char *path, const char *const *set)
+{
+	return trial_start(trial, compiled_open(path, set));
 }
 
 static void trial_close(struct trial *trial)
@@ -137,7 +144,8 @@ static double difference(struct trial *trial, double *weight, double h)
 	return (8 * near - far) / (12 * h);
 }
 
-static void compare_param(struct trial *trial, uint32_t param, const struct bound *bound, double whole)
+static void compare_param(struct trial *trial, uint32_t param, const struct bound *bound,
+			  double whole)
 {
 	struct sample_param p = sample_param(trial->in, param);
 	double squares = 0, norm = 0, worst = 0;
@@ -170,10 +178,10 @@ static void compare_param(struct trial *trial, uint32_t param, const struct boun
 /* Mean loss, count, norm and factor as the update sees them. */
 static void check_norm(const struct trial *trial, double whole)
 {
-	const double *control = interpret_copy(trial->in, trial->in->role->control,
-					       (struct interpret_at){0});
-	const double *sums = interpret_copy(trial->in, trial->in->role->sums,
-					    (struct interpret_at){0});
+	const double *control =
+		interpret_copy(trial->in, trial->in->role->control, (struct interpret_at){0});
+	const double *sums =
+		interpret_copy(trial->in, trial->in->role->sums, (struct interpret_at){0});
 	double count = (double)trial->batch.counted, norm = whole / count;
 	double factor = fmin(1, trial->compiled->plan->train.clip.f / norm) / count;
 	CHECK_DOUBLE(sums[1], count);
@@ -194,13 +202,57 @@ static void gradients(const char *path, const char *name)
 	interpret_step(trial.in, 2);
 	trial.in->guarded = false;
 	double whole = gradient_norm(&trial);
-	const double *sums = interpret_copy(trial.in, trial.in->role->sums, (struct interpret_at){0});
+	const double *sums =
+		interpret_copy(trial.in, trial.in->role->sums, (struct interpret_at){0});
 	double loss = sums[0];
 	check_norm(&trial, whole);
 	CHECK_DOUBLE(interpret_loss(trial.in), loss);
 	for (uint32_t k = 0; k < trial.compiled->graph.nparams; k++)
 		compare_param(&trial, k, bound_of(name), whole);
 	trial_close(&trial);
+}
+
+/* The loss is what the text of the model says; without dropout, whose masks the text does not tell.
+ */
+static void meaning(const char *path)
+{
+	const char *const set[] = {"batch=6", "micro=3", NULL};
+	struct trial trial;
+	if (!trial_open(&trial, path, set))
+		return;
+	interpret_control(trial.in, 2);
+	double *control =
+		interpret_copy(trial.in, trial.in->role->control, (struct interpret_at){0});
+	control[RT_CONTROL_TRAINING] = 0;
+	double got = interpret_loss(trial.in), want = forward_loss(trial.in);
+	if (!(fabs(got - want) <= 1e-13 * want))
+		fprintf(stderr, "loss %.17g, by the text %.17g\n", got, want);
+	CHECK(fabs(got - want) <= 1e-13 * want);
+	trial_close(&trial);
+}
+
+static double loss_of(const struct trial *trial)
+{
+	const double *control =
+		interpret_copy(trial->in, trial->in->role->control, (struct interpret_at){0});
+	return control[RT_CONTROL_LOSS];
+}
+
+/* The same in fp32, whose products use library scratch. */
+static void single(const char *path)
+{
+	const char *const set[] = {"batch=4", "micro=2", NULL};
+	struct trial wide, narrow;
+	if (!trial_open(&wide, path, set) || !trial_start(&narrow, compiled_single(path, set)))
+		return;
+	interpret_step(wide.in, 2);
+	interpret_step(narrow.in, 2);
+	double loss = loss_of(&wide), norm = gradient_norm(&wide);
+	CHECK(fabs(loss_of(&narrow) - loss) <= 1e-5 * loss);
+	CHECK(fabs(gradient_norm(&narrow) - norm) <= 1e-4 * norm);
+	interpret_update(narrow.in, true);
+	trial_close(&wide);
+	trial_close(&narrow);
 }
 
 /* One micro-batch of four samples and four of one: the same sum in another order. */
@@ -223,7 +275,7 @@ static void micro_batches(const char *path)
 	trial_close(&b);
 }
 
-/* ---- lanes ------------------------------------------------------------------------------------ */
+/* ---- lanes --------------------------------------------------------------------------------- */
 
 enum { LANES = 4 };
 
@@ -292,7 +344,9 @@ int main(int argc, char **argv)
 	if (argc != 3)
 		return 2;
 	snprintf(path, sizeof path, "%s/%s.plan", argv[1], argv[2]);
+	meaning(path);
 	gradients(path, argv[2]);
+	single(path);
 	micro_batches(path);
 	lanes(path);
 	return check_done();
