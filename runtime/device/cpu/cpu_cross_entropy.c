@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cross-entropy of rows of logits, by tiles of the vocabulary. */
+/* Cross-entropy of rows of logits, by tiles of the vocabulary; of whole rows and of parts. */
+#include <math.h>
+
 #include "device/cpu/cpu_math.h"
 
 enum { TILE = 512 };
@@ -21,26 +23,42 @@ static REAL tile_most(const REAL *x, int64_t count)
 	return most;
 }
 
+/* The sum of e^(x - most) over a tile. */
+INLINE double tile_sum(const REAL *x, REAL most, int64_t count)
+{
+	REAL power[TILE];
+	double sum;
+	PARALLEL_LOOP
+	for (int64_t i = 0; i < count; i++)
+		power[i] = real_exp(x[i] - most);
+	ROW_SUM(sum, count, ROW(power));
+	return sum;
+}
+
 /* log of the sum of e^x; what is summed is relative to the largest logit so far. */
 static double row_lse(const REAL *x, int64_t count)
 {
-	REAL most = x[0], power[TILE];
+	REAL most = x[0];
 	double sum = 0;
 	for (int64_t left = 0; left < count; left += TILE) {
 		int64_t part = least(TILE, count - left);
 		REAL high = tile_most(x + left, part);
-		double tile;
 		if (high > most) {
 			sum *= exp((double)most - (double)high);
 			most = high;
 		}
-		PARALLEL_LOOP
-		for (int64_t i = 0; i < part; i++)
-			power[i] = real_exp(x[left + i] - most);
-		ROW_SUM(tile, part, ROW(power));
-		sum += tile;
+		sum += tile_sum(x + left, most, part);
 	}
 	return (double)most + log(sum);
+}
+
+/* Gradient of `width` logits, of which `count` are real; the rest get 0. */
+static void row_slope(const REAL *x, REAL *dx, double lse, int64_t count, int64_t width)
+{
+	PARALLEL_LOOP
+	for (int64_t i = 0; i < count; i++)
+		dx[i] = real_exp((REAL)((double)x[i] - lse));
+	memset(dx + count, 0, (size_t)(width - count) * sizeof(REAL));
 }
 
 KERNEL(cross_entropy)
@@ -68,17 +86,74 @@ KERNEL(cross_entropy_backward)
 	REAL *dlogits = args->out[0];
 	int64_t width = args->size[0], vocab = args->size[1];
 	for (int64_t row = first; row < last; row++) {
-		const REAL *x = logits + row * width;
 		REAL *dx = dlogits + row * width;
-		double from = lse[row];
-		int64_t counted = target[row] >= 0 ? vocab : 0;
-		PARALLEL_LOOP
-		for (int64_t i = 0; i < counted; i++)
-			dx[i] = real_exp((REAL)((double)x[i] - from));
-		memset(dx + counted, 0, (size_t)(width - counted) * sizeof(REAL));
+		row_slope(logits + row * width, dx, lse[row], target[row] >= 0 ? vocab : 0, width);
 		if (target[row] >= vocab)
 			cpu_bad_index("cross_entropy_backward", row, target[row], vocab);
 		else if (target[row] >= 0)
 			dx[target[row]] -= 1;
+	}
+}
+
+/* Columns of a part that are real: sizes are those of the rows vocab_*. */
+INLINE int64_t part_columns(const struct rt_args *args)
+{
+	int64_t real = args->size[1] - args->size[2];
+	return real < 0 ? 0 : least(real, args->size[0]);
+}
+
+KERNEL(vocab_max)
+{
+	const REAL *logits = args->in[0];
+	double *max = args->out[0];
+	int64_t count = part_columns(args);
+	for (int64_t row = first; row < last; row++)
+		max[row] = count > 0 ? (double)tile_most(logits + row * args->size[0], count)
+				     : -(double)INFINITY;
+}
+
+KERNEL(vocab_sum)
+{
+	const double *max = args->in[1];
+	const int32_t *target = args->in[2];
+	double *sum = args->out[0], *label = args->out[1];
+	int64_t count = part_columns(args), vocab = args->size[1];
+	for (int64_t row = first; row < last; row++) {
+		const REAL *x = (const REAL *)args->in[0] + row * args->size[0];
+		int64_t at = target[row] - args->size[2];
+		sum[row] = 0;
+		for (int64_t left = 0; left < count; left += TILE)
+			sum[row] += tile_sum(x + left, (REAL)max[row], least(TILE, count - left));
+		label[row] = target[row] >= 0 && at >= 0 && at < count ? (double)x[at] : 0;
+		if (target[row] >= vocab)
+			cpu_bad_index("vocab_sum", row, target[row], vocab);
+	}
+}
+
+KERNEL(vocab_loss)
+{
+	const double *max = args->in[0], *sum = args->in[1], *label = args->in[2];
+	const int32_t *target = args->in[3];
+	double *lse = args->out[0], *loss = args->out[1];
+	for (int64_t row = first; row < last; row++) {
+		lse[row] = max[row] + log(sum[row]);
+		loss[row] = target[row] < 0 ? 0 : lse[row] - label[row];
+	}
+}
+
+KERNEL(vocab_backward)
+{
+	const int32_t *target = args->in[1];
+	const double *lse = args->in[2];
+	int64_t width = args->size[0], vocab = args->size[1], count = part_columns(args);
+	for (int64_t row = first; row < last; row++) {
+		REAL *dx = (REAL *)args->out[0] + row * width;
+		int64_t at = target[row] - args->size[2];
+		row_slope((const REAL *)args->in[0] + row * width, dx, lse[row],
+			  target[row] >= 0 ? count : 0, width);
+		if (target[row] >= vocab)
+			cpu_bad_index("vocab_backward", row, target[row], vocab);
+		else if (target[row] >= 0 && at >= 0 && at < count)
+			dx[at] -= 1;
 	}
 }

@@ -117,28 +117,50 @@ PAIRWISE(add, +)
 PAIRWISE(sub, -)
 PAIRWISE(mul, *)
 
-KERNEL(dropout)
+/* y = x under the mask of the elements [element, element + count). */
+static void drop(const struct mask *mask, REAL *y, const REAL *x, uint64_t element, int64_t count)
+{
+	for (int64_t i = 0; i < count;) {
+		REAL keep[MASK_ELEMENTS];
+		int64_t skip = (int64_t)((element + (uint64_t)i) % 4),
+			part = least(MASK_ELEMENTS - skip, count - i);
+		mask_group(mask, (element + (uint64_t)i) / 4, keep);
+		PARALLEL_LOOP
+		for (int64_t j = 0; j < part; j++)
+			y[i + j] = keep[skip + j] > 0 ? x[i + j] * keep[skip + j] : 0;
+		i += part;
+	}
+}
+
+/* Rows [first, last): of each `all` elements, those from `start` on are here, `here` of them. */
+static void drop_rows(const struct rt_args *args, int64_t first, int64_t last, int64_t here,
+		      int64_t all, int64_t start)
 {
 	const REAL *x = args->in[0];
 	const double *control = args->in[1];
 	REAL *y = args->out[0];
 	struct mask mask = mask_start(control, args->size[0], args->scalar[0]);
-	uint64_t start = (uint64_t)(control[RT_CONTROL_SAMPLE] * (double)args->size[1]);
+	int64_t sample = (int64_t)(control[RT_CONTROL_SAMPLE] * (double)args->size[1]);
 	if (control[RT_CONTROL_TRAINING] == 0) {
 		memmove(y + first, x + first, (size_t)(last - first) * sizeof(REAL));
 		return;
 	}
 	for (int64_t i = first; i < last;) {
-		REAL keep[MASK_ELEMENTS];
-		uint64_t element = start + (uint64_t)i;
-		int64_t skip = (int64_t)(element % 4),
-			count = least(MASK_ELEMENTS - skip, last - i);
-		mask_group(&mask, element / 4, keep);
-		PARALLEL_LOOP
-		for (int64_t j = 0; j < count; j++)
-			y[i + j] = keep[skip + j] > 0 ? x[i + j] * keep[skip + j] : 0;
+		int64_t column = i % here, count = least(here - column, last - i);
+		int64_t element = sample + i / here * all + start + column;
+		drop(&mask, y + i, x + i, (uint64_t)element, count);
 		i += count;
 	}
+}
+
+KERNEL(dropout)
+{
+	drop_rows(args, first, last, INT64_MAX, 0, 0);
+}
+
+KERNEL(dropout_part)
+{
+	drop_rows(args, first, last, args->size[2], args->size[3], args->size[4]);
 }
 
 /* g is read, never stored scaled; decay is decoupled and counts the weight before the step. */
