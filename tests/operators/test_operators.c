@@ -144,6 +144,20 @@ static double difference(struct trial *trial, double *weight, double h)
 	return (8 * near - far) / (12 * h);
 }
 
+/* Each use of a weight has its own accumulator; only a weight that the loss does not read has none.
+ */
+static void check_sites(const struct trial *trial, const struct sample_param *p)
+{
+	for (uint32_t site = 1; site < p->param->sites; site++) {
+		double largest = 0;
+		for (uint64_t i = 0; i < p->elements; i++)
+			largest = fmax(largest,
+				       fabs(interpret_get(trial->in, p->buffers->gradient[site],
+							  (struct interpret_at){0}, i)));
+		CHECK(largest > 0);
+	}
+}
+
 static void compare_param(struct trial *trial, uint32_t param, const struct bound *bound,
 			  double whole)
 {
@@ -166,6 +180,7 @@ static void compare_param(struct trial *trial, uint32_t param, const struct boun
 		squares += error * error;
 		norm += got * got;
 	}
+	check_sites(trial, &p);
 	double scale = fmax(sqrt(norm), 1e-3 * whole);
 	if (sqrt(squares) <= bound->bound * scale)
 		return;
