@@ -37,7 +37,8 @@ static bool meets_padding(const struct model *model, const struct model_call *ca
 	case OPERATOR_attend:
 		return any_padded(model, &model->value_dims[call->operands[0]], 0);
 	case OPERATOR_dropout:
-		return call->rate > 0 && any_padded(model, &model->value_dims[call->operands[0]], 0);
+		return call->rate > 0 &&
+		       any_padded(model, &model->value_dims[call->operands[0]], 0);
 	default:
 		return false;
 	}
