@@ -184,29 +184,39 @@ static bool read_all(struct text *text, int file)
 		if (n <= 0)
 			return !n;
 		text->length += (size_t)n;
+		if (text->length > TEXT_LIMIT) {
+			errno = EFBIG;
+			return false;
+		}
 	}
 }
 
-char *text_read(struct arena *arena, const char *path, size_t *length)
+char *text_read_open(struct arena *arena, int file, size_t *length)
 {
 	struct text text = text_new(arena);
-	int file = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat about;
-	bool good;
-	int fault;
 
-	if (file < 0)
+	if (fstat(file, &about))
 		return NULL;
-	good = !fstat(file, &about);
-	if (good && S_ISREG(about.st_mode) && about.st_size > 0)
+	if (S_ISREG(about.st_mode) && about.st_size > 0 && about.st_size <= TEXT_LIMIT)
 		reserve(&text, (size_t)about.st_size + (1 << 14));
-	good = good && read_all(&text, file);
-	fault = errno;
-	close(file);
-	errno = fault;
-	if (!good)
+	if (!read_all(&text, file))
 		return NULL;
 	text.at[text.length] = '\0';
 	*length = text.length;
 	return text.at;
+}
+
+char *text_read(struct arena *arena, const char *path, size_t *length)
+{
+	int file = open(path, O_RDONLY | O_CLOEXEC), fault;
+	char *text;
+
+	if (file < 0)
+		return NULL;
+	text = text_read_open(arena, file, length);
+	fault = errno;
+	close(file);
+	errno = fault;
+	return text;
 }

@@ -33,7 +33,13 @@ void text_json(struct text *text, const char *string);
 /* Writes to PATH.tmp in the same folder and renames. False with errno set; no half file is left. */
 bool text_write(const struct text *text, const char *path);
 
-/* Whole file into `arena`; NULL with errno set. *length gets the bytes; a NUL follows them. */
+/* Input over this many bytes is refused: a device may never end. */
+enum { TEXT_LIMIT = 64 << 20 };
+
+/* Whole file into `arena`; NULL with errno set, EFBIG over TEXT_LIMIT. *length gets the bytes; a NUL
+ * follows them. */
 char *text_read(struct arena *arena, const char *path, size_t *length);
+/* The same of an open file. */
+char *text_read_open(struct arena *arena, int file, size_t *length);
 
 #endif

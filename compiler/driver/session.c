@@ -127,24 +127,6 @@ static void entering(void *self, const char *pass)
 	session_note(self, "planc: pass %s", pass);
 }
 
-/* Standard input has no size, and may be no file that can be opened by a path. */
-static char *read_input(struct arena *arena, size_t *length)
-{
-	struct text text = text_new(arena);
-	char block[1 << 14];
-	ssize_t n;
-
-	while ((n = read(STDIN_FILENO, block, sizeof block)) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return NULL;
-		text_raw(&text, block, (size_t)n);
-	}
-	*length = text.length;
-	return text.at ? text.at : arena_copy(arena, "", 0);
-}
-
 const struct source *session_read(struct session *session, struct argument operand)
 {
 	struct work *work = &session->work;
@@ -152,7 +134,7 @@ const struct source *session_read(struct session *session, struct argument opera
 	const char *path = input ? session->options.stdin_name : operand.text;
 	const struct source *source;
 	size_t length;
-	char *text = input ? read_input(work->keep, &length)
+	char *text = input ? text_read_open(work->keep, STDIN_FILENO, &length)
 			   : text_read(work->keep, path, &length);
 
 	if (!text) {

@@ -170,6 +170,7 @@ static struct unit *try_path(struct resolve *r, const char *path, bool built_in,
 {
 	const struct source *source = NULL;
 	struct unit *unit = loaded(r, path);
+	uint32_t errors = r->work->diags->errors;
 
 	if (unit)
 		return unit;
@@ -179,6 +180,7 @@ static struct unit *try_path(struct resolve *r, const char *path, bool built_in,
 					     strlen(file->text), true);
 	if (!built_in && r->options && r->options->read)
 		source = r->options->read(r->options->reader, path, r->work);
+	*failed = r->work->diags->errors > errors;
 	if (!source)
 		return NULL;
 	unit = unit_parse(r, source, path);
@@ -220,6 +222,16 @@ static void not_found(struct resolve *r, const struct node *at)
 		diag_note(diag, "a built-in file has a similar name: `%s`", near);
 }
 
+/* Who reads files knows no places: a file that is there and cannot be read is told at its import. */
+static void place_unread(struct resolve *r, const struct node *at)
+{
+	struct diags *diags = r->work->diags;
+	struct diag *last = diags->all.n ? diags->all.at[diags->all.n - 1] : NULL;
+
+	if (last && last->code == E0701 && !last->span.lo)
+		last->span = at->span;
+}
+
 struct unit *unit_import(struct resolve *r, const struct source *from, const struct node *at,
 			 bool library)
 {
@@ -233,6 +245,8 @@ struct unit *unit_import(struct resolve *r, const struct source *from, const str
 	r->depth++;
 	unit = search(r, from, at->name->text, &failed);
 	r->depth--;
+	if (failed)
+		place_unread(r, at);
 	if (!unit && !failed)
 		not_found(r, at);
 	if (!unit)

@@ -33,6 +33,7 @@ struct reading {
 	uint32_t depth;
 	uint32_t indent;     /* of the current line */
 	uint32_t line_start; /* offset */
+	uint32_t last_extra; /* end of the last closing bracket that closes nothing */
 	struct suspect suspect;
 	bool strict;
 	bool muted; /* the grammar is not to speak about this line */
@@ -57,10 +58,24 @@ static uint32_t last_end(const struct reading *r)
 	return r->out.list.n ? r->out.list.at[r->out.list.n - 1].hi : 0;
 }
 
+/* A run of closing brackets is one fault. */
+static bool extra_again(const struct reading *r, enum fault_kind kind, uint32_t lo)
+{
+	const struct fault *last = r->faults.n ? &r->faults.at[r->faults.n - 1] : NULL;
+
+	return kind == FAULT_EXTRA && last && last->kind == kind && r->last_extra == lo;
+}
+
 static void fault_with(struct reading *r, enum fault_kind kind, uint32_t lo, uint32_t hi,
 		       struct span other)
 {
 	struct fault one = {kind, parser_span(r->source, lo, hi), other};
+	bool again = extra_again(r, kind, lo);
+
+	if (kind == FAULT_EXTRA)
+		r->last_extra = hi;
+	if (again)
+		return;
 	vec_push(r->work->scratch, &r->faults, one);
 	r->muted |= kind == FAULT_LINE_START || kind == FAULT_DEEP || kind == FAULT_STRAY ||
 		    kind == FAULT_STRING || (kind == FAULT_EXTRA && r->text[lo] != '}');

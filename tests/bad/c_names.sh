@@ -1,0 +1,32 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# c_names.sh PLANC: plans whose names are words of C, its headers or the emitter's own; the program
+# made of each has to compile.
+set -u
+planc=${1:?usage: c_names.sh PLANC}
+case $planc in /*) ;; *) planc=$PWD/$planc ;; esac
+here=$(cd "$(dirname "$0")" && pwd)
+scratch=$(mktemp -d) || exit 3
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 3
+failed=0
+
+# build NAME SED
+build() {
+	sed "$2" "$here/c_names.plan" >"$1.plan"
+	"$planc" build -q "$1.plan" -o "out_$1" >"$1.log" 2>&1 && return
+	failed=1
+	echo "FAILED $1: exit $?"
+	head -n 30 "$1.log"
+}
+
+build words ''
+build macros 's/\<while\>/NULL/g; s/\<int\>/EOF/g; s/\<for\>/assert/g; s/\<main\>/errno/g
+	s/\<static\>/INT_MAX/g; s/\<double\>/stdin/g; s/\<struct\>/linux/g; s/\<return\>/I/g'
+build types 's/\<while\>/size_t/g; s/\<int\>/int64_t/g; s/\<for\>/bool/g; s/\<main\>/exp/g
+	s/\<static\>/uint32_t/g; s/\<double\>/float/g; s/\<struct\>/printf/g; s/\<return\>/memcpy/g'
+build own 's/\<while\>/rt_main/g; s/\<int\>/batch_size/g; s/\<for\>/layer/g; s/\<main\>/model/g
+	s/\<static\>/weight/g; s/\<double\>/schedule/g; s/\<struct\>/arena/g; s/\<return\>/plan/g'
+build path 's/"table"/"..\/..\/x y\\n*\/ \\"%s"/; s/"union"/"\/*"/; s/"typedef"/"\\\\"/'
+[ "$failed" -eq 0 ] && echo passed
+exit "$failed"
