@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# data.sh PLANC COMPARE PLAN: the same training, split over 1, 2, 3 and 4 data ranks, in micro-batches
-# of several sizes, on one thread and two. PLAN is relative to the tests.
+# data.sh PLANC COMPARE PLAN: the same training, split over 1, 2, 3 and 4 data ranks, in
+# micro-batches of several sizes, on one thread and two. PLAN is relative to the tests.
 set -eu
 planc=$1 compare=$2 plan=$3
 here=$(cd "$(dirname "$0")" && pwd)

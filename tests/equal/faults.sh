@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# faults.sh PLANC COMPARE: plants well-known faults of data parallel training into the emitted C, one
-# at a time, and requires that the comparison with the right program finds each.
+# faults.sh PLANC COMPARE: plants well-known faults of data parallel training into the emitted C,
+# one at a time, and requires that the comparison with the right program finds each.
 set -eu
 planc=$1 compare=$2
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$(dirname "$planc")/.." && pwd)
 . "$here/lib.sh"
+steps=6
 
 # Two ranks of four lanes of three micro-batches, in double.
 variant right equal/gpt.plan fp64 2 8 1 's/global_batch = 12/global_batch = 24/'
@@ -36,11 +37,12 @@ plant() {
 	train "$1" >"$work/said" 2>&1
 }
 
-# differs KIND NAME BOUND...: the comparison says so; a comparison that cannot be made ends the test
+# differs KIND NAME BOUND...: the comparison says so; one that cannot be made ends the test
 differs() {
 	kind=$1 file=$2 code=0
 	shift 2
-	"$compare" "$kind" "$work/right/$kind" "$work/$file/$kind" "$@" >"$work/said" 2>&1 || code=$?
+	"$compare" "$kind" "$work/right/$kind" "$work/$file/$kind" "$@" >"$work/said" 2>&1 ||
+		code=$?
 	if [ $code -gt 1 ]; then
 		echo "$file: $(cat "$work/said")"
 		exit 1
@@ -99,8 +101,9 @@ fault no_clipping model.c '/rt_step_scale_f64/,/}));/s/{1\.0}/{0.0}/'
 fault decay_of_a_norm model.c '/rt_adamw_f64, ALL_ln_f_weight/,/}));/s/, 0\.0}/, 0.1}/'
 
 # The order of a sum is no fault of the bounds; only bits show it.
+reversed='(struct rt_at){.micro_batch = 11 - at->micro_batch}'
 plant micro_batches_reversed model.c \
-	's/rt_load_batch(rt, 0, at,/rt_load_batch(rt, 0, \&(struct rt_at){.micro_batch = 11 - at->micro_batch},/'
+	"s/rt_load_batch(rt, 0, at,/rt_load_batch(rt, 0, \\&$reversed,/"
 within_fp64 right micro_batches_reversed || failed=1
 if same right micro_batches_reversed >/dev/null; then
 	echo 'micro_batches_reversed: NOT FOUND'

@@ -4,8 +4,9 @@
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
+steps=10 # an epoch of 68 windows ends in step 5
 
-# Digits and line ends: 68 windows of 16 tokens, so that an epoch ends inside a step of 12.
+# Digits and line ends: 68 windows of 16 tokens, 12 a step.
 seq 1 300 >"$work/data"
 
 # variant NAME PLAN PRECISION RANKS LANES MICRO [SED]: writes the plan. LANES `-`: not set.
@@ -14,13 +15,15 @@ variant() {
 	lanes=
 	[ "$5" = - ] || lanes="lanes = $5"
 	sed -e "s/^precision = .*/precision = $3/" -e "s/^plan .*/plan program/" \
-		-e "s/[0-9]* of cpu.core/$4 of cpu.core/" -e "s/= [0-9]* within node/= $4 within node/" \
-		-e "s/^  global_batch .*/  global_batch = 12 seq/" -e "s/^  steps .*/  steps = 20/" \
+		-e "s/[0-9]* of cpu.core/$4 of cpu.core/" \
+		-e "s/= [0-9]* within node/= $4 within node/" \
+		-e "s/^  global_batch .*/  global_batch = 12 seq/" \
+		-e "s/^  steps .*/  steps = $steps/" \
 		-e "s/^  micro_batch .*/  micro_batch = $6 seq\\n  $lanes/" -e "${7:-}" \
 		"$here/../$2" >"$work/$1/program.plan"
 }
 
-# train NAME [OPTION...]: 20 steps; log, gradients and weights
+# train NAME [OPTION...]: log, gradients and weights
 train() {
 	at=$work/$1
 	shift

@@ -26,8 +26,8 @@ build one_batch $plan fp64 1 - 12
 same alone no_mesh || failed=1
 within_fp64 alone one_batch || failed=1
 
-# Clipping looks at the norm of the reduced gradient: a limit 5 % above it changes nothing, and one far
-# below it does. The wrong norm, sqrt(ranks) times as large, would be clipped.
+# Clipping looks at the norm of the reduced gradient: a limit 5 % above it changes nothing, and one
+# far below it does. The wrong norm, sqrt(ranks) times as large, would be clipped.
 build free $plan fp64 2 - 2 '/^  clip /d'
 limit=$(sed -n 's/.*"grad_norm": *\([0-9.e+-]*\).*/\1/p' "$work/free/log" |
 	awk '$1 > most { most = $1 } END { printf "%.6f", 1.05 * most }')

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# train.sh PLANC COMPARE CASE: builds CASE.plan in fp64 and in fp32, trains it from the weights of the
-# reference, and holds loss, gradient norm, the gradients of step 0 and the weights of step 20 against
-# data/CASE.*, by the bounds of README.md.
+# train.sh PLANC COMPARE CASE: builds CASE.plan in fp64 and in fp32, trains it from the weights of
+# the reference, and holds loss, gradient norm, the gradients of step 0 and the weights of step 20
+# against data/CASE.*, by the bounds of README.md.
 set -eu
 planc=$1 compare=$2 case=$3
 here=$(cd "$(dirname "$0")" && pwd)
