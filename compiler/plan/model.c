@@ -366,6 +366,8 @@ bool model_resolve(const struct node *architecture, const struct node *model_blo
 		.silent = diags_new(work->keep, work->sources),
 	};
 
+	if (model_block)
+		model->span = (struct span){model_block->span.lo, model_block->span.lo + 1};
 	settings_read(&settings, architecture, model_block, base_body);
 	if (settings.faulty)
 		builder.room = 1;

@@ -103,6 +103,7 @@ static bool infer_rope(struct infer *infer, const struct model_call *call,
 {
 	const struct model *model = infer->model;
 	const struct dim *last = x[0]->n ? &model->dims[x[0]->at[x[0]->n - 1]] : NULL;
+	struct diag *diag;
 
 	*out = *x[0];
 	if (!dims_have(x[0], model->tokens) || x[0]->at[x[0]->n - 1] == model->tokens) {
@@ -114,10 +115,12 @@ static bool infer_rope(struct infer *infer, const struct model_call *call,
 	}
 	if (last->size % 2 == 0)
 		return true;
-	diag_label(fault(infer, call,
-			 arena_text(infer->work->keep, "`rope` turns pairs, and `%s` (%llu) is odd",
-				    last->name->text, (unsigned long long)last->size)),
-		   last->span, "`%s`", last->name->text);
+	infer->faulty = true;
+	diag = diag_add(infer->work->diags, E0213, model->span,
+			"`rope` turns pairs, and `%s` (%llu) is odd", last->name->text,
+			(unsigned long long)last->size);
+	diag_label(diag, last->span, "`%s`", last->name->text);
+	diag_label(diag, call->span, "turned here");
 	return false;
 }
 

@@ -244,6 +244,19 @@ static void declare_all(struct model_settings *settings)
 	}
 }
 
+/* What seems to be missing may stand in a text that did not parse: `within` it, or anywhere (NULL). */
+static bool spelling_faults(const struct diags *diags, const struct node *within)
+{
+	for (uint32_t i = 0; i < diags->all.n; i++) {
+		const struct diag *diag = diags->all.at[i];
+
+		if (diag->code < E0201 && (!within || (diag->span.lo >= within->span.lo &&
+						       diag->span.lo < within->span.hi)))
+			return true;
+	}
+	return false;
+}
+
 /* One message for all of a model: what the architecture lacks is often one fault there. */
 static void report_unknown(struct model_settings *settings, const struct node *path)
 {
@@ -255,6 +268,10 @@ static void report_unknown(struct model_settings *settings, const struct node *p
 
 	if (diag) {
 		diag_label(diag, path->span, "nor this");
+		return;
+	}
+	if (spelling_faults(settings->work->diags, settings->architecture)) {
+		settings->faulty = true;
 		return;
 	}
 	diag = fault(settings, E0201, path->span,
@@ -313,15 +330,6 @@ static void take(struct model_settings *settings, const struct node *body)
 	}
 }
 
-/* What seems to be missing may stand in a text that did not parse. */
-static bool spelling_faults(const struct diags *diags)
-{
-	for (uint32_t i = 0; i < diags->all.n; i++)
-		if (diags->all.at[i]->code < E0201)
-			return true;
-	return false;
-}
-
 /* All that is missing, in one message at the start of the model's body. */
 static void report_missing(struct model_settings *settings, const struct node *body)
 {
@@ -340,7 +348,7 @@ static void report_missing(struct model_settings *settings, const struct node *b
 	if (!*list)
 		return;
 	settings->faulty = true;
-	if (spelling_faults(settings->work->diags))
+	if (spelling_faults(settings->work->diags, NULL))
 		return;
 	if (body)
 		span.hi = span.lo + 1;
