@@ -47,6 +47,7 @@ check_plan() {
 check_whole() {
 	name=$(word file)
 	cp "$text" "${name:=block.plan}"
+	"$planc" fmt --check "$name" >"$work/got" 2>&1 || fault "not formatted"
 	head -n 20 "$text" | grep -q '^library ' || check_plan "$name" whole
 }
 
