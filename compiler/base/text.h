@@ -36,8 +36,8 @@ bool text_write(const struct text *text, const char *path);
 /* Input over this many bytes is refused: a device may never end. */
 enum { TEXT_LIMIT = 64 << 20 };
 
-/* Whole file into `arena`; NULL with errno set, EFBIG over TEXT_LIMIT. *length gets the bytes; a NUL
- * follows them. */
+/* Whole file into `arena`; NULL with errno set, EFBIG over TEXT_LIMIT. *length gets the bytes; a
+ * NUL follows them. */
 char *text_read(struct arena *arena, const char *path, size_t *length);
 /* The same of an open file. */
 char *text_read_open(struct arena *arena, int file, size_t *length);
