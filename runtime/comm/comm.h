@@ -32,6 +32,8 @@ struct rt_comm_group {
 	void *state;		  /* of the backend */
 };
 
+enum coll_op { COLL_SUM, COLL_MAX };
+
 struct rt_message {
 	bool receive;
 	int peer; /* index in the group */
@@ -55,15 +57,15 @@ struct rt_comm_ops {
 	int (*barrier)(struct rt_comm *comm, struct rt_comm_group *group, double seconds);
 	/* NULL: an error, sums need a stated order */
 	int (*all_reduce)(struct rt_comm *comm, struct rt_comm_group *group, void *buffer,
-			  int64_t count, enum rt_type type);
-	/* Sum of block `me` of `size` blocks of `count` elements, left in that block. NULL: an
-	 * error */
-	int (*reduce_scatter)(struct rt_comm *comm, struct rt_comm_group *group, void *buffer,
-			      int64_t count, enum rt_type type);
-	/* Block `me` of `size` blocks of `bytes` each, to all. NULL: all_gather_pairs over exchange
-	 */
-	int (*all_gather)(struct rt_comm *comm, struct rt_comm_group *group, void *buffer,
-			  int64_t bytes);
+			  int64_t count, enum rt_type type, enum coll_op op);
+	/* Sum of block `me` of `size` blocks of `count` elements, into `to`, which may be that
+	 * block. NULL: an error */
+	int (*reduce_scatter)(struct rt_comm *comm, struct rt_comm_group *group, const void *from,
+			      void *to, int64_t count, enum rt_type type);
+	/* from: [outer, bytes], to: [outer, size, bytes]. `from` may be the own block of `to` if
+	 * outer is 1. NULL: all_gather_pairs over exchange */
+	int (*all_gather)(struct rt_comm *comm, struct rt_comm_group *group, const void *from,
+			  void *to, int64_t outer, int64_t bytes);
 	/* From member `root`. NULL: broadcast_pairs over exchange */
 	int (*broadcast)(struct rt_comm *comm, struct rt_comm_group *group, void *buffer,
 			 int64_t bytes, int root);
@@ -94,6 +96,12 @@ int comm_open(struct rt_comm *comm, const struct rt_axis *axes, uint32_t naxes,
 	      const struct rt_group *groups, uint32_t ngroups);
 void comm_close(struct rt_comm *comm);
 
+/* Index of `rank` in its group of the axes of `mask`. */
+int group_index(const struct rt_axis *axes, uint32_t naxes, uint32_t mask, int rank);
+
+/* The first rank (coordinates 0 on all other axes) whose index there is `index`. */
+int group_rank(const struct rt_axis *axes, uint32_t naxes, uint32_t mask, int index);
+
 /* Members of the group of `rank` that differ in the axes of `mask` only, ascending; their number.
  * `out` holds as many as there are ranks. */
 int group_members(const struct rt_axis *axes, uint32_t naxes, uint32_t mask, int rank, int *out);
@@ -105,9 +113,14 @@ int comm_test(struct rt_comm *comm, double seconds);
 /* Validated, recorded, then the backend's slot or the default. `group` indexes comm->groups. */
 int comm_all_reduce(struct rt_comm *comm, int group, void *buffer, int64_t count,
 		    enum rt_type type);
-int comm_reduce_scatter(struct rt_comm *comm, int group, void *buffer, int64_t count,
+int comm_all_reduce_max(struct rt_comm *comm, int group, void *buffer, int64_t count,
 			enum rt_type type);
-int comm_all_gather(struct rt_comm *comm, int group, void *buffer, int64_t bytes);
+int comm_reduce_scatter(struct rt_comm *comm, int group, const void *from, void *to, int64_t count,
+			enum rt_type type);
+int comm_all_gather(struct rt_comm *comm, int group, const void *from, void *to, int64_t outer,
+		    int64_t bytes);
+int comm_slice(struct rt_comm *comm, int group, const void *from, void *to, int64_t outer,
+	       int64_t bytes);
 int comm_broadcast(struct rt_comm *comm, int group, void *buffer, int64_t bytes, int root);
 int comm_all_to_all(struct rt_comm *comm, int group, const void *from, void *to, int64_t bytes);
 int comm_exchange(struct rt_comm *comm, int group, const struct rt_message *messages, int count);

@@ -1,6 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "comm/comm.h"
 
+int group_index(const struct rt_axis *axes, uint32_t naxes, uint32_t mask, int rank)
+{
+	int64_t index = 0, weight = 1, left = rank;
+	for (uint32_t i = naxes; i-- > 0; left /= axes[i].size) {
+		if (!(mask >> i & 1))
+			continue;
+		index += left % axes[i].size * weight;
+		weight *= axes[i].size;
+	}
+	return (int)index;
+}
+
+int group_rank(const struct rt_axis *axes, uint32_t naxes, uint32_t mask, int index)
+{
+	int64_t rank = 0, weight = 1, left = index;
+	for (uint32_t i = naxes; i-- > 0; weight *= axes[i].size) {
+		if (!(mask >> i & 1))
+			continue;
+		rank += left % axes[i].size * weight;
+		left /= axes[i].size;
+	}
+	return (int)rank;
+}
+
 /* Coordinates are digits of the rank, the last axis the lowest. */
 int group_members(const struct rt_axis *axes, uint32_t naxes, uint32_t mask, int rank, int *out)
 {

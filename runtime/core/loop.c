@@ -10,11 +10,22 @@
 
 enum { TEST_SECONDS = 30 };
 
+/* Where parameters are cut, rank 0 reads the arenas of others: they have written before a meeting,
+ * and write again after the next one. */
+static int meet(struct loop *loop)
+{
+	struct rt_comm *comm = &loop->rt->comm;
+	return rt_params_cut(loop->rt->plan) ? comm_barrier(comm, comm->ngroups - 1) : 0;
+}
+
 static int write_weights(struct loop *loop, const char *path, enum weights_part part, double factor)
 {
-	if (loop->rt->rank != 0 || path == NULL)
+	if (path == NULL)
 		return 0;
-	return weights_write(loop->rt, path, part, factor);
+	RT_TRY(meet(loop));
+	if (loop->rt->rank == 0)
+		RT_TRY(weights_write(loop->rt, path, part, factor));
+	return meet(loop);
 }
 
 static int dump_gradients(struct loop *loop)
@@ -80,7 +91,11 @@ static int one_step(struct loop *loop)
 	RT_TRY(step_run(rt, rate_at(&rt->plan->train, rt->step, loop->steps), &step));
 	step.seconds = wait_clock() - start;
 	loop->done++;
-	return report_step(&loop->report, &step);
+	bool tensors = rt->options->log_tensors && rt->options->log != NULL;
+	if (tensors)
+		RT_TRY(meet(loop));
+	RT_TRY(report_step(&loop->report, &step));
+	return tensors ? meet(loop) : 0;
 }
 
 /* *stopped: a signal asked for it. */
@@ -116,11 +131,12 @@ static int finish(struct loop *loop, bool stopped)
 	if (!stopped && validates(loop->rt) && loop->validated != loop->done)
 		RT_TRY(validate(loop));
 	RT_TRY(write_weights(loop, options->save, WEIGHTS_VALUES, 1));
-	if (!stopped && loop->rt->rank == 0)
+	if (!stopped && loop->rt->data_index == 0)
 		RT_TRY(sample_run(loop));
 	if (stopped)
 		report_say(&loop->report, false, "stopped after %lld steps\n",
 			   (long long)loop->done);
+	RT_TRY(meet(loop));
 	return loop->rt->rank == 0 ? report_end(&loop->report, loop->done, &use) : 0;
 }
 

@@ -27,12 +27,13 @@ int step_run(struct rt *rt, double lr, struct report_step *out);
 /* Forward of all held-out windows; the mean loss. step.c */
 int step_validate(struct rt *rt, double *loss);
 
-/* Continues the text of --sample and prints it; rank 0 alone computes. sample.c */
+/* Continues the text of --sample; rank 0 prints it. The ranks with the first share of the batch
+ * compute, all the same. sample.c */
 int sample_open(struct loop *loop);
 int sample_run(struct loop *loop);
 
-/* Every rank's word, compared over the group that splits the batch: the first parameter that
- * differs fails the run. replicas.c */
+/* What several ranks hold of a parameter is compared: the first that differs fails the run.
+ * replicas.c */
 int replicas_check(struct loop *loop);
 
 /* Posts `word`, waits for all ranks; afterwards world_read(.., round) has all words. -1: another

@@ -26,6 +26,12 @@ void *rt_layer(struct rt *rt, const struct rt_place *place, int64_t layer)
 	return rt_buffer(rt, place, &at, 0);
 }
 
+void *rt_layer_of(struct rt *rt, int rank, const struct rt_place *place, int64_t layer)
+{
+	ptrdiff_t offset = (unsigned char *)rt_layer(rt, place, layer) - rt->arena;
+	return rt->world->arena[rank] + offset;
+}
+
 double *rt_control_block(struct rt *rt)
 {
 	return rt_layer(rt, rt->role->control, 0);
@@ -34,11 +40,6 @@ double *rt_control_block(struct rt *rt)
 double *rt_sums(struct rt *rt)
 {
 	return rt_layer(rt, rt->role->sums, 0);
-}
-
-int64_t rt_param_elements(const struct rt_param *param)
-{
-	return param->padded_rows * (param->columns > 0 ? param->columns : 1);
 }
 
 struct rt_device *rt_device_of(struct rt *rt)

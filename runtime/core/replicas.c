@@ -11,21 +11,34 @@ int loop_gather(struct loop *loop, uint64_t word, uint64_t *round)
 	return comm_barrier(&rt->comm, rt->comm.ngroups - 1);
 }
 
+static bool same_block(const struct rt_block *a, const struct rt_block *b)
+{
+	return a->first_row == b->first_row && a->first_column == b->first_column;
+}
+
+/* Between this rank and all that hold the same part of a parameter. */
+static int compare(struct rt *rt, const struct rt_param *param, uint64_t hash, uint64_t round)
+{
+	struct rt_block mine = rt_param_block(rt->plan, param, rt->rank);
+	for (int rank = 0; rank < rt->world->ranks; rank++) {
+		struct rt_block other = rt_param_block(rt->plan, param, rank);
+		if (same_block(&mine, &other) && world_read(rt->world, round, rank) != hash)
+			return rt_fail("replicas differ: tensor `%s` of rank %d and of rank %d",
+				       param->path, rt->rank, rank);
+	}
+	return 0;
+}
+
 int replicas_check(struct loop *loop)
 {
 	struct rt *rt = loop->rt;
-	const struct rt_plan *plan = rt->plan;
-	if (rt->data_size == 1)
+	if (rt->world->ranks == 1)
 		return 0;
-	const struct rt_comm_group *group = &rt->comm.groups[plan->data_group];
-	for (uint32_t p = 0; p < plan->nparam; p++) {
-		uint64_t hash = weights_hash(rt, &plan->param[p]), round;
+	for (uint32_t p = 0; p < rt->plan->nparam; p++) {
+		const struct rt_param *param = &rt->plan->param[p];
+		uint64_t hash = weights_hash_here(rt, param), round;
 		RT_TRY(loop_gather(loop, hash, &round));
-		for (int i = 0; i < group->size; i++)
-			if (world_read(rt->world, round, group->ranks[i]) != hash)
-				return rt_fail(
-					"replicas differ: tensor `%s` of rank %d and of rank %d",
-					plan->param[p].path, rt->rank, group->ranks[i]);
+		RT_TRY(compare(rt, param, hash, round));
 	}
 	return 0;
 }

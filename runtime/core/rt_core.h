@@ -41,10 +41,35 @@ double *rt_sums(struct rt *rt);
 double rt_value(const void *at, enum rt_type type, int64_t index);
 void rt_value_set(void *at, enum rt_type type, int64_t index, double value);
 
-/* Number of elements of one layer of a parameter as stored in memory (padding included). */
+/* First byte of layer `layer` of a place of this rank; of another one, as mapped here. */
+void *rt_layer(struct rt *rt, const struct rt_place *place, int64_t layer);
+void *rt_layer_of(struct rt *rt, int rank, const struct rt_place *place, int64_t layer);
+
+/* ---- parameters over ranks (block.c) ------------------------------------------------------ */
+
+/* What a rank holds of a parameter: element [r, c] in memory is [first_row + r, first_column + c]
+ * of the parameter, and padding where that is outside [rows, columns]. Vectors: columns 1. */
+struct rt_block {
+	int64_t rows, columns, first_row, first_column;
+};
+struct rt_block rt_param_block(const struct rt_plan *plan, const struct rt_param *param, int rank);
+
+/* The first rank that holds an element. */
+int rt_param_owner(const struct rt_plan *plan, const struct rt_param *param, int64_t row,
+		   int64_t column);
+
+/* Number of elements of one layer of a parameter in the memory of a rank (padding included). */
 int64_t rt_param_elements(const struct rt_param *param);
 
-/* First byte of layer `layer` of a place of this rank. */
-void *rt_layer(struct rt *rt, const struct rt_place *place, int64_t layer);
+/* *at: element `index` of the whole [padded_rows, columns] in the arena of its owner; how many
+ * elements follow each other there, itself included. */
+int64_t rt_param_run(struct rt *rt, const struct rt_param *param, const struct rt_place *place,
+		     int64_t layer, int64_t index, unsigned char **at);
+
+/* Whether any rank holds less than a whole parameter. */
+bool rt_params_cut(const struct rt_plan *plan);
+
+/* That blocks tile their parameters, and that the data group has the data ranks. */
+int rt_params_check(const struct rt_plan *plan);
 
 #endif

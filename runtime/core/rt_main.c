@@ -54,6 +54,7 @@ static int check_plan(const struct rt_plan *plan)
 		return rt_fail("plan: a batch of %lld is not %lld x %lld x %lld",
 			       (long long)train->global_batch, (long long)train->micro_batch,
 			       (long long)train->micro_batches, (long long)train->data_ranks);
+	RT_TRY(rt_params_check(plan));
 	return check_lanes(plan);
 }
 

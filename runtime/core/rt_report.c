@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,7 +99,7 @@ void report_start(struct report *report)
 	end(report);
 }
 
-/* Mean-loss gradient norm of each tensor, added in index order. */
+/* Mean-loss gradient norm of each tensor. */
 static void add_tensors(struct rt *rt, struct rt_text *line)
 {
 	double count = rt_control_block(rt)[RT_CONTROL_COUNT];
@@ -109,19 +108,13 @@ static void add_tensors(struct rt *rt, struct rt_text *line)
 	rt_text_add(line, ",\"tensors\":{");
 	for (uint32_t p = 0; p < rt->plan->nparam; p++) {
 		const struct rt_param *param = &rt->plan->param[p];
-		int64_t elements = rt_param_elements(param);
 		for (int64_t layer = 0; layer < param->layers; layer++) {
-			const void *at = rt_layer(rt, param->gradient, layer);
-			double sum = 0;
-			for (int64_t i = 0; i < elements; i++) {
-				double g = rt_value(at, param->type, i);
-				sum += g * g;
-			}
+			double norm = weights_gradient_norm(rt, param, layer);
 			stored_param_name(param, layer, name);
 			rt_text_add(line, "%s", comma);
 			rt_text_json(line, name);
 			rt_text_add(line, ":");
-			rt_text_number(line, count > 0 ? sqrt(sum) / count : 0);
+			rt_text_number(line, count > 0 ? norm / count : 0);
 			comma = ",";
 		}
 	}

@@ -14,7 +14,7 @@ enum { KINDS = 256 };
 int sample_open(struct loop *loop)
 {
 	const struct rt_options *options = loop->rt->options;
-	if (options->sample == NULL || loop->rt->rank != 0)
+	if (options->sample == NULL || loop->rt->data_index != 0)
 		return 0;
 	loop->text_used = (int64_t)strlen(options->sample);
 	loop->text_room = loop->text_used + options->sample_bytes;
@@ -53,20 +53,34 @@ static int draw(const double *logits, int kinds, double temperature, double unif
 	return likeliest(logits, kinds);
 }
 
-static int next_byte(struct rt *rt, int64_t position, int64_t number)
+/* Logits of one position; where the vocabulary is cut, each member of its group reads the parts of
+ * all. */
+static int read_logits(struct rt *rt, int64_t position, int kinds, double *logits)
 {
 	const struct rt_role *role = rt->role;
-	const unsigned char *base = rt_layer(rt, role->logits, 0);
-	const void *row = base + position * role->logits_columns * rt_type_bytes(role->logits_type);
+	int64_t columns = role->logits_columns;
+	bool cut = columns < rt->plan->train.vocab;
+	if (cut)
+		RT_TRY(comm_barrier(&rt->comm, role->logits_group));
+	for (int i = 0; i < kinds; i++) {
+		int rank = cut ? rt->comm.groups[role->logits_group].ranks[i / columns] : rt->rank;
+		logits[i] = rt_value(rt_layer_of(rt, rank, role->logits, 0), role->logits_type,
+				     position * columns + i % columns);
+	}
+	return cut ? comm_barrier(&rt->comm, role->logits_group) : 0;
+}
+
+static int next_byte(struct rt *rt, int64_t position, int64_t number, int *byte)
+{
 	int kinds = rt->plan->train.vocab < KINDS ? (int)rt->plan->train.vocab : KINDS;
 	double logits[KINDS];
-	for (int i = 0; i < kinds; i++)
-		logits[i] = rt_value(row, role->logits_type, i);
-	if (rt->options->temperature <= 0)
-		return likeliest(logits, kinds);
+	RT_TRY(read_logits(rt, position, kinds, logits));
 	struct rt_rand rand = {.seed = (uint64_t)rt->options->seed, .purpose = RT_RANDOM_SAMPLE};
-	return draw(logits, kinds, rt->options->temperature,
-		    rt_rand_uniform(&rand, (uint64_t)number));
+	*byte = rt->options->temperature <= 0
+			? likeliest(logits, kinds)
+			: draw(logits, kinds, rt->options->temperature,
+			       rt_rand_uniform(&rand, (uint64_t)number));
+	return 0;
 }
 
 int sample_run(struct loop *loop)
@@ -82,8 +96,12 @@ int sample_run(struct loop *loop)
 						   .prompt = loop->text + loop->text_used - window,
 						   .prompt_length = window};
 		RT_TRY(rt->role->forward(rt, &(struct rt_at){0}));
-		loop->text[loop->text_used++] = (unsigned char)next_byte(rt, window - 1, number);
+		int byte;
+		RT_TRY(next_byte(rt, window - 1, number, &byte));
+		loop->text[loop->text_used++] = (unsigned char)byte;
 	}
+	if (rt->rank != 0)
+		return 0;
 	report_say(&loop->report, true, "%s", "sample:\n");
 	rt_write(STDOUT_FILENO, loop->text, (size_t)loop->text_used);
 	rt_write(STDOUT_FILENO, "\n", 1);

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/rt_core.h"
 #include "core/weights.h"
 
 static const char layer_mark[] = "{layer}";
@@ -75,6 +74,22 @@ static const struct rt_param *piece_of(const struct rt_plan *plan, const struct 
 	return NULL;
 }
 
+static bool inside(const struct rt_block *block, int64_t row, int64_t column)
+{
+	return row >= block->first_row && row < block->first_row + block->rows &&
+	       column >= block->first_column && column < block->first_column + block->columns;
+}
+
+/* The block of `rank`, to which the cursor points from now on. */
+static void enter(struct rt *rt, const struct stored *stored, enum weights_part part, int rank,
+		  struct stored_cursor *cursor)
+{
+	const struct rt_param *param = cursor->param;
+	const struct rt_place *place = part == WEIGHTS_VALUES ? param->weight : param->gradient;
+	cursor->block = rt_param_block(rt->plan, param, rank);
+	cursor->base = rt_layer_of(rt, rank, place, stored->layer);
+}
+
 void *stored_element(struct rt *rt, const struct stored *stored, enum weights_part part,
 		     int64_t index, struct stored_cursor *cursor)
 {
@@ -85,14 +100,16 @@ void *stored_element(struct rt *rt, const struct stored *stored, enum weights_pa
 		cursor->param = piece_of(rt->plan, stored->param, row);
 		if (cursor->param == NULL)
 			return NULL;
-		cursor->base = rt_layer(rt,
-					part == WEIGHTS_VALUES ? cursor->param->weight
-							       : cursor->param->gradient,
-					stored->layer);
+		enter(rt, stored, part, cursor->rank < 0 ? 0 : cursor->rank, cursor);
 	}
 	const struct rt_param *param = cursor->param;
-	int64_t columns = param->columns > 0 ? param->columns : 1;
-	int64_t first = param->pieces > 1 ? param->first_row : 0;
-	int64_t element = (row - first) * columns + column;
+	row -= param->pieces > 1 ? param->first_row : 0;
+	if (!inside(&cursor->block, row, column)) {
+		if (cursor->rank >= 0)
+			return NULL;
+		enter(rt, stored, part, rt_param_owner(rt->plan, param, row, column), cursor);
+	}
+	int64_t element = (row - cursor->block.first_row) * cursor->block.columns + column -
+			  cursor->block.first_column;
 	return cursor->base + element * rt_type_bytes(param->type);
 }

@@ -1,29 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/weights.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/rt_rand.h"
 #include "core/rt_core.h"
+
+/* Elements of a block, to be set by their index in the whole tensor. */
+struct draw {
+	const struct rt_param *param;
+	struct rt_block block;
+	void *at;
+	int64_t columns; /* of the whole */
+};
+
+static struct draw draw_of(struct rt *rt, const struct rt_param *param, int64_t layer)
+{
+	return (struct draw){.param = param,
+			     .block = rt_param_block(rt->plan, param, rt->rank),
+			     .at = rt_layer(rt, param->weight, layer),
+			     .columns = param->columns > 0 ? param->columns : 1};
+}
+
+/* Index in the whole tensor of element `i` of the block; -1: padding. */
+static int64_t index_of(const struct draw *draw, int64_t i)
+{
+	int64_t row = draw->block.first_row + i / draw->block.columns;
+	int64_t column = draw->block.first_column + i % draw->block.columns;
+	bool inside = row < draw->param->rows && column < draw->columns;
+	return inside ? row * draw->columns + column : -1;
+}
 
 static void draw_normal(struct rt *rt, const struct rt_param *param, int64_t layer)
 {
 	struct rt_rand rand = {.seed = (uint64_t)rt->options->seed,
 			       .purpose = RT_RANDOM_INIT,
 			       .stream = param->id + (uint32_t)layer};
-	void *at = rt_layer(rt, param->weight, layer);
-	int64_t count = param->rows * (param->columns > 0 ? param->columns : 1);
+	struct draw draw = draw_of(rt, param, layer);
+	int64_t count = rt_param_elements(param);
 #pragma omp parallel for schedule(static)
-	for (int64_t i = 0; i < count; i++)
-		rt_value_set(at, param->type, i, param->std * rt_rand_normal(&rand, (uint64_t)i));
+	for (int64_t i = 0; i < count; i++) {
+		int64_t index = index_of(&draw, i);
+		if (index >= 0)
+			rt_value_set(draw.at, param->type, i,
+				     param->std * rt_rand_normal(&rand, (uint64_t)index));
+	}
 }
 
 static void draw_ones(struct rt *rt, const struct rt_param *param, int64_t layer)
 {
-	void *at = rt_layer(rt, param->weight, layer);
-	int64_t count = param->rows * (param->columns > 0 ? param->columns : 1);
+	struct draw draw = draw_of(rt, param, layer);
+	int64_t count = rt_param_elements(param);
 	for (int64_t i = 0; i < count; i++)
-		rt_value_set(at, param->type, i, 1);
+		if (index_of(&draw, i) >= 0)
+			rt_value_set(draw.at, param->type, i, 1);
 }
 
 static void clear_state(struct rt *rt, const struct rt_param *param, int64_t layer)
@@ -56,23 +87,80 @@ static uint64_t stir(uint64_t hash, uint64_t word)
 	return hash ^ hash >> 29;
 }
 
-static uint64_t hash_bytes(uint64_t hash, const unsigned char *at, size_t bytes)
+/* Takes bytes in pieces of any length; words are little-endian. */
+struct hasher {
+	uint64_t hash, word;
+	unsigned filled; /* bytes of `word` */
+};
+
+static void hash_bytes(struct hasher *h, const unsigned char *at, int64_t bytes)
 {
-	uint64_t word;
-	for (; bytes >= sizeof word; bytes -= sizeof word, at += sizeof word) {
-		memcpy(&word, at, sizeof word);
-		hash = stir(hash, word);
+	while (bytes > 0) {
+		int64_t taken = 1;
+		if (h->filled == 0 && bytes >= (int64_t)sizeof h->word) {
+			taken = sizeof h->word;
+			memcpy(&h->word, at, sizeof h->word);
+		} else {
+			h->word |= (uint64_t)*at << 8 * h->filled;
+		}
+		at += taken;
+		bytes -= taken;
+		h->filled += (unsigned)taken;
+		if (h->filled < sizeof h->word)
+			continue;
+		h->hash = stir(h->hash, h->word);
+		h->word = h->filled = 0;
 	}
-	word = 0;
-	memcpy(&word, at, bytes);
-	return stir(hash, word ^ (uint64_t)bytes << 56);
+}
+
+static void hash_end(struct hasher *h)
+{
+	h->hash = stir(h->hash, h->word ^ (uint64_t)h->filled << 56);
+	h->word = h->filled = 0;
+}
+
+uint64_t weights_hash_here(struct rt *rt, const struct rt_param *param)
+{
+	int64_t bytes = rt_param_elements(param) * rt_type_bytes(param->type);
+	struct hasher h = {.hash = 1};
+	for (int64_t layer = 0; layer < param->layers; layer++) {
+		hash_bytes(&h, rt_layer(rt, param->weight, layer), bytes);
+		hash_end(&h);
+	}
+	return h.hash;
+}
+
+static int64_t whole_elements(const struct rt_param *param)
+{
+	return param->padded_rows * (param->columns > 0 ? param->columns : 1);
 }
 
 uint64_t weights_hash(struct rt *rt, const struct rt_param *param)
 {
-	size_t bytes = (size_t)(rt_param_elements(param) * rt_type_bytes(param->type));
-	uint64_t hash = 1;
-	for (int64_t layer = 0; layer < param->layers; layer++)
-		hash = hash_bytes(hash, rt_layer(rt, param->weight, layer), bytes);
-	return hash;
+	int64_t count = whole_elements(param), size = rt_type_bytes(param->type);
+	struct hasher h = {.hash = 1};
+	for (int64_t layer = 0; layer < param->layers; layer++) {
+		for (int64_t i = 0, run; i < count; i += run) {
+			unsigned char *at;
+			run = rt_param_run(rt, param, param->weight, layer, i, &at);
+			hash_bytes(&h, at, run * size);
+		}
+		hash_end(&h);
+	}
+	return h.hash;
+}
+
+double weights_gradient_norm(struct rt *rt, const struct rt_param *param, int64_t layer)
+{
+	int64_t count = whole_elements(param);
+	double sum = 0;
+	for (int64_t i = 0, run; i < count; i += run) {
+		unsigned char *at;
+		run = rt_param_run(rt, param, param->gradient, layer, i, &at);
+		for (int64_t k = 0; k < run; k++) {
+			double g = rt_value(at, param->type, k);
+			sum += g * g;
+		}
+	}
+	return sqrt(sum);
 }

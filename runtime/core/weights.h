@@ -3,7 +3,10 @@
  *
  * A file holds whole logical tensors under their stored names and in their stored layout: [rows,
  * columns], or [columns, rows] where the plan says so; pieces of one stored tensor are joined along
- * the rows of the logical one; vectors have one dimension. Padding is not in a file. */
+ * the rows of the logical one; vectors have one dimension. Padding is not in a file.
+ *
+ * Where parameters are cut over ranks, what says "whole" below reads the arenas of others: core
+ * calls it between two meetings of all ranks (loop.c). */
 #ifndef CORE_WEIGHTS_H
 #define CORE_WEIGHTS_H
 
@@ -11,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "rt/rt.h"
+#include "core/rt_core.h"
 
 enum { STORED_NAME = 512, WEIGHTS_BUFFER = 1 << 20 };
 
@@ -34,10 +37,14 @@ void stored_param_name(const struct rt_param *param, int64_t layer, char *out);
 /* Which buffer of a parameter a file is made of. */
 enum weights_part { WEIGHTS_VALUES, WEIGHTS_GRADIENTS };
 
-/* The element of the arena behind element `index` of a stored tensor. `cursor` remembers the piece
- * between calls for one tensor; zero it first. NULL: no piece has this row. */
+/* The element of an arena behind element `index` of a stored tensor, in the arena of cursor->rank,
+ * or of the first rank that holds it if that is -1. `cursor` remembers piece and block between
+ * calls for one tensor; set its rank, zero the rest first. NULL: that rank does not hold it, or, if
+ * cursor->param is NULL too, no piece has this row. */
 struct stored_cursor {
+	int rank;
 	const struct rt_param *param;
+	struct rt_block block;
 	unsigned char *base;
 };
 void *stored_element(struct rt *rt, const struct stored *stored, enum weights_part part,
@@ -46,9 +53,9 @@ void *stored_element(struct rt *rt, const struct stored *stored, enum weights_pa
 /* Values of the start by seed, purpose, stream and logical index; moments and gradients 0. */
 void weights_draw(struct rt *rt);
 
-/* Writes FILE.tmp, makes it durable, renames it to FILE: whole or not at all. Every value is
- * multiplied by `factor`; F64 if the tensor is fp64, else F32. One process writes, through a buffer
- * of WEIGHTS_BUFFER bytes. -1 after rt_fail; the .tmp is gone then. */
+/* Writes whole tensors to FILE.tmp, makes it durable, renames it to FILE: all or nothing. Every
+ * value is multiplied by `factor`; F64 if the tensor is fp64, else F32. One process writes, through
+ * a buffer of WEIGHTS_BUFFER bytes. -1 after rt_fail; the .tmp is gone then. */
 int weights_write(struct rt *rt, const char *path, enum weights_part part, double factor);
 
 /* Touches the buffer, so that writing during the training adds no resident memory. */
@@ -72,10 +79,16 @@ struct weights_file {
  * (`.attn.bias`, `.attn.masked_bias`, `.rotary_emb.inv_freq`) and `lm_head.weight` where the plan
  * ties the head. -1 after rt_fail that names file and tensor. */
 int weights_open(struct weights_file *file, const struct rt_plan *plan, const char *path);
+/* Each rank takes what it holds. */
 int weights_read(struct rt *rt, const struct weights_file *file);
 void weights_close(struct weights_file *file);
 
-/* A hash of the logical bits of one parameter, all layers, padding included. */
+/* A hash of the bits of one parameter, all layers, padding included: whole; or what is in this
+ * rank's memory. The same where it is not cut. */
 uint64_t weights_hash(struct rt *rt, const struct rt_param *param);
+uint64_t weights_hash_here(struct rt *rt, const struct rt_param *param);
+
+/* Norm of the whole gradient of one layer of a parameter, squares added in index order. */
+double weights_gradient_norm(struct rt *rt, const struct rt_param *param, int64_t layer);
 
 #endif

@@ -73,7 +73,7 @@ static int read_all(int fd, int64_t offset, size_t count)
 static int read_tensor(struct rt *rt, const struct weights_file *file, const struct stored *stored,
 		       const struct tensor_source *source)
 {
-	struct stored_cursor cursor = {0};
+	struct stored_cursor cursor = {.rank = rt->rank};
 	int64_t width = widths[source->kind], count = stored->outer * stored->inner;
 	int64_t chunk = WEIGHTS_BUFFER / width;
 	for (int64_t first = 0; first < count; first += chunk) {
@@ -83,11 +83,12 @@ static int read_tensor(struct rt *rt, const struct weights_file *file, const str
 				       stored->name);
 		for (int64_t i = 0; i < some; i++) {
 			void *at = stored_element(rt, stored, WEIGHTS_VALUES, first + i, &cursor);
-			if (at == NULL)
+			if (cursor.param == NULL)
 				return rt_fail("tensor `%s`: no piece holds its element %lld",
 					       stored->name, (long long)(first + i));
-			rt_value_set(at, cursor.param->type, 0,
-				     decode(buffer + i * width, source->kind));
+			if (at != NULL)
+				rt_value_set(at, cursor.param->type, 0,
+					     decode(buffer + i * width, source->kind));
 		}
 	}
 	return 0;

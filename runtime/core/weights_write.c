@@ -91,7 +91,7 @@ static void put_length(struct writer *writer, int64_t length)
 static int put_tensor(struct writer *writer, struct rt *rt, const struct stored *stored,
 		      enum weights_part part, double factor)
 {
-	struct stored_cursor cursor = {0};
+	struct stored_cursor cursor = {.rank = -1};
 	int64_t count = stored->outer * stored->inner;
 	for (int64_t i = 0; i < count; i++) {
 		const void *at = stored_element(rt, stored, part, i, &cursor);

@@ -136,16 +136,59 @@ static void test_all_reduce(int group, enum rt_type type, int64_t count)
 	CHECK(comm_barrier(&comm, group) == 0, "barrier");
 }
 
-static void test_reduce_scatter(int group, enum rt_type type, int64_t count)
+static void test_all_reduce_max(int group, enum rt_type type, int64_t count)
 {
 	const struct rt_comm_group *g = &comm.groups[group];
-	for (int64_t i = 0; i < count * g->size; i++)
-		put(arena(), type, i, rank, i);
-	CHECK(comm_reduce_scatter(&comm, group, arena(), count, type) == 0, "reduce_scatter");
+	int64_t bytes = rt_type_bytes(type);
+	unsigned char *at = arena(), wanted[8];
 	for (int64_t i = 0; i < count; i++)
-		CHECK(same(arena(), type, g->me * count + i, g->ranks, g->size, g->me * count + i),
+		put(at, type, i, rank, i);
+	CHECK(comm_all_reduce_max(&comm, group, at, count, type) == 0, "all_reduce_max");
+	for (int64_t i = 0; i < count; i++) {
+		int largest = g->ranks[0];
+		for (int m = 1; m < g->size; m++)
+			if (number(g->ranks[m], i) > number(largest, i))
+				largest = g->ranks[m];
+		put(wanted, type, 0, largest, i);
+		CHECK(memcmp(at + i * bytes, wanted, (size_t)bytes) == 0,
+		      "all_reduce_max, type %d, count %lld, element %lld", type, (long long)count,
+		      (long long)i);
+	}
+	CHECK(comm_barrier(&comm, group) == 0, "barrier");
+}
+
+/* One NaN wins wherever it is; an infinity below it does not. */
+static void test_max_nan(void)
+{
+	double *at = arena();
+	for (int i = 0; i < MOST; i++)
+		at[i] = i == rank ? __builtin_nan("") : -__builtin_inf();
+	CHECK(comm_all_reduce_max(&comm, comm.ngroups - 1, at, MOST, RT_F64) == 0, "max");
+	for (int i = 0; i < MOST; i++)
+		CHECK(i < ranks ? at[i] != at[i] : at[i] == -__builtin_inf(),
+		      "max of NaN, element %d", i);
+	CHECK(comm_barrier(&comm, comm.ngroups - 1) == 0, "barrier");
+}
+
+/* In place, or into a buffer of its own: `from` then stays as it was. */
+static void test_reduce_scatter(int group, enum rt_type type, int64_t count, bool in_place)
+{
+	const struct rt_comm_group *g = &comm.groups[group];
+	int64_t bytes = rt_type_bytes(type);
+	unsigned char *at = arena(), before[8];
+	unsigned char *to = at + (in_place ? g->me : g->size) * count * bytes;
+	for (int64_t i = 0; i < count * g->size; i++)
+		put(at, type, i, rank, i);
+	CHECK(comm_reduce_scatter(&comm, group, at, to, count, type) == 0, "reduce_scatter");
+	for (int64_t i = 0; i < count; i++)
+		CHECK(same(to, type, i, g->ranks, g->size, g->me * count + i),
 		      "reduce_scatter, type %d, count %lld, element %lld", type, (long long)count,
 		      (long long)i);
+	for (int64_t i = 0; !in_place && i < count * g->size; i++) {
+		put(before, type, 0, rank, i);
+		CHECK(memcmp(at + i * bytes, before, (size_t)bytes) == 0,
+		      "reduce_scatter changed element %lld of its source", (long long)i);
+	}
 	CHECK(comm_barrier(&comm, group) == 0, "barrier");
 }
 
@@ -154,19 +197,37 @@ static unsigned char byte_of(int r, int64_t i)
 	return (unsigned char)(i * 31 + r * 97 + i / 251);
 }
 
-static void test_all_gather(int group, int64_t bytes)
+/* And back by a slice: it is what this rank gave. */
+static void test_all_gather(int group, int64_t outer, int64_t bytes, bool in_place)
 {
 	const struct rt_comm_group *g = &comm.groups[group];
-	unsigned char *at = arena();
-	for (int64_t i = 0; i < bytes; i++)
-		at[g->me * bytes + i] = byte_of(rank, i);
-	CHECK(comm_all_gather(&comm, group, at, bytes) == 0, "all_gather");
-	for (int m = 0; m < g->size; m++)
-		for (int64_t i = 0; i < bytes; i++)
-			CHECK(at[m * bytes + i] == byte_of(g->ranks[m], i),
-			      "all_gather of %lld bytes, member %d, byte %lld", (long long)bytes, m,
-			      (long long)i);
+	int64_t block = outer * bytes, whole = g->size * block;
+	unsigned char *to = arena(), *from = to + (in_place ? g->me * bytes : whole);
+	unsigned char *back = to + whole + block;
+	for (int64_t i = 0; i < block; i++)
+		from[i] = byte_of(rank, i);
+	CHECK(comm_all_gather(&comm, group, from, to, outer, bytes) == 0, "all_gather");
+	for (int64_t i = 0; i < whole; i++) {
+		int64_t row = i / bytes / g->size, m = i / bytes % g->size;
+		CHECK(to[i] == byte_of(g->ranks[m], row * bytes + i % bytes),
+		      "all_gather of %lld x %lld bytes, byte %lld", (long long)outer,
+		      (long long)bytes, (long long)i);
+	}
+	CHECK(comm_slice(&comm, group, to, back, outer, bytes) == 0, "slice");
+	for (int64_t i = 0; i < block; i++)
+		CHECK(back[i] == byte_of(rank, i), "slice of %lld x %lld bytes, byte %lld",
+		      (long long)outer, (long long)bytes, (long long)i);
 	CHECK(comm_barrier(&comm, group) == 0, "barrier");
+}
+
+static void test_gathers(int group, int64_t bytes)
+{
+	static const int64_t outers[] = {3, 64};
+	test_all_gather(group, 1, bytes, true);
+	test_all_gather(group, 1, bytes, false);
+	for (int i = 0; i < 2; i++)
+		test_all_gather(group, outers[i], bytes / outers[i], false);
+	test_all_gather(group, bytes / 3, 3, false);
 }
 
 static void test_broadcast(int group, int64_t bytes, int root)
@@ -229,11 +290,16 @@ static void test_group(int group)
 {
 	static const enum rt_type types[] = {RT_F32, RT_F64, RT_BF16, RT_I32, RT_I64};
 	for (int s = 0; s < SIZES; s++) {
+		bool small = sizes[s] < ELEMENTS;
 		for (int t = 0; t < 5; t++) {
 			test_all_reduce(group, types[t], sizes[s]);
-			test_reduce_scatter(group, types[t], sizes[s]);
+			test_reduce_scatter(group, types[t], sizes[s], false);
+			if (small || types[t] == RT_BF16)
+				test_all_reduce_max(group, types[t], sizes[s]);
+			if (small || types[t] == RT_F32)
+				test_reduce_scatter(group, types[t], sizes[s], true);
 		}
-		test_all_gather(group, sizes[s]);
+		test_gathers(group, sizes[s]);
 		test_all_to_all(group, sizes[s]);
 		test_exchange(group, sizes[s] < 1000 ? sizes[s] : 1000);
 		for (int root = 0; root < comm.groups[group].size; root++)
@@ -249,6 +315,8 @@ static void test_mismatch(void)
 	int64_t count = rank == ranks - 1 ? 65 : 64;
 	CHECK(comm_all_reduce(&comm, comm.ngroups - 1, arena(), count, RT_F32) != 0,
 	      "sums of 64 and 65 elements passed");
+	while (atomic_load(&rt_status_fault()->claimed) != 2)
+		usleep(1000);
 	CHECK(strstr(rt_status_fault()->text, "all_reduce of 6") != NULL, "wrong message");
 }
 
@@ -259,6 +327,28 @@ static void test_bounds(void)
 	CHECK(comm_all_reduce(&comm, 0, at + ARENA - 8, 2, RT_F64) != 0, "behind the arena");
 	CHECK(comm_all_reduce(&comm, 0, at, INT64_MAX / 4, RT_F64) != 0, "an overflow");
 	CHECK(comm_all_reduce(&comm, comm.ngroups, at, 1, RT_F64) != 0, "no such group");
+	CHECK(comm_slice(&comm, 0, at, at + ARENA - 8, 3, 3) != 0, "a slice behind the arena");
+	CHECK(comm_slice(&comm, 0, at, at, 2, 8) != 0, "a slice over its source");
+	CHECK(comm_all_gather(&comm, 0, at, at + 8, INT64_MAX / 2, 8) != 0, "an overflow");
+	CHECK(comm_all_gather(&comm, 0, at, at + 8, 2, 8) != 0, "an overlap");
+	CHECK(comm_reduce_scatter(&comm, 0, at, at + 4, 4, RT_F64) != 0, "an overlap");
+}
+
+/* Index and rank by digits agree with the lists of members, for every rank and mask. */
+static void test_indices(const struct rt_axis *axes)
+{
+	int members[MOST];
+	for (uint32_t mask = 0; mask < 4; mask++) {
+		for (int r = 0; r < ranks; r++) {
+			int size = group_members(axes, 2, mask, r, members);
+			int index = group_index(axes, 2, mask, r);
+			CHECK(index < size && members[index] == r, "index of %d in %u", r, mask);
+			int first = group_rank(axes, 2, mask, index);
+			CHECK(group_index(axes, 2, mask, first) == index &&
+				      group_index(axes, 2, ~mask, first) == 0,
+			      "first rank with index %d in %u", index, mask);
+		}
+	}
 }
 
 static void run_rank(void)
@@ -276,10 +366,12 @@ static void run_rank(void)
 	plain.broadcast = NULL;
 	comm.ops = &plain;
 	for (int s = 0; s < SIZES; s++) {
-		test_all_gather(2, sizes[s]);
+		test_gathers(2, sizes[s] < 1000 ? sizes[s] : 1000);
 		for (int root = 0; root < ranks; root++)
 			test_broadcast(2, sizes[s], root);
 	}
+	test_max_nan();
+	test_indices(axes);
 	test_mismatch();
 	test_bounds();
 	comm_close(&comm);

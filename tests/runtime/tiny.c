@@ -281,7 +281,11 @@ static const struct rt_plan plan = {
 	.threads = 1,
 };
 
+#ifdef CUT
+#include "cut.h"
+#else
 int main(int argc, char **argv)
 {
 	return rt_main(argc, argv, &plan);
 }
+#endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sum over the group, in place, where the members' memory is mapped. Member i owns part i of the
- * elements and is the only one to touch that part of any buffer between the two barriers.
+/* Sum or maximum over the group, in place, where the members' memory is mapped. Member i owns part
+ * i of the elements and is the only one to touch that part of any buffer between the two barriers.
  *
  *            buffer of 0    buffer of 1    buffer of 2
  *   start    a0 b0 c0       a1 b1 c1       a2 b2 c2       barrier: all are there
@@ -23,16 +23,17 @@ static int64_t cut(int64_t count, int part, int parts)
 	return at < count ? at : count;
 }
 
-static void add_range(const struct coll_direct *direct, enum rt_type type, int64_t first,
-		      int64_t last)
+static void add_range(const struct coll_direct *direct, enum rt_type type, enum coll_op op,
+		      int64_t first, int64_t last)
 {
 	union tree_sum sum;
-	tree_add(direct->at, direct->size, type, first, last, &sum);
+	tree_add(direct->at, direct->size, type, op, first, last, &sum);
 	for (int member = 0; member < direct->size; member++)
 		tree_store(&sum, type, direct->at[member], first, last);
 }
 
-int all_reduce_direct(const struct coll_direct *direct, int64_t count, enum rt_type type)
+int all_reduce_direct(const struct coll_direct *direct, int64_t count, enum rt_type type,
+		      enum coll_op op)
 {
 	if (direct->barrier(direct->state) != 0)
 		return -1;
@@ -43,7 +44,7 @@ int all_reduce_direct(const struct coll_direct *direct, int64_t count, enum rt_t
 	for (int64_t chunk = 0; chunk < chunks; chunk++) {
 		int64_t from = first + chunk * TREE_CHUNK;
 		int64_t to = from + TREE_CHUNK < last ? from + TREE_CHUNK : last;
-		add_range(direct, type, from, to);
+		add_range(direct, type, op, from, to);
 	}
 	return direct->barrier(direct->state);
 }

@@ -19,13 +19,15 @@ struct coll_direct {
 	void *state;
 };
 
-int all_reduce_direct(const struct coll_direct *direct, int64_t count, enum rt_type type);
-int reduce_scatter_direct(const struct coll_direct *direct, int64_t count, enum rt_type type);
-int all_gather_direct(const struct coll_direct *direct, int64_t bytes);
+int all_reduce_direct(const struct coll_direct *direct, int64_t count, enum rt_type type,
+		      enum coll_op op);
+int reduce_scatter_direct(const struct coll_direct *direct, void *to, int64_t count,
+			  enum rt_type type);
+int all_gather_direct(const struct coll_direct *direct, void *to, int64_t outer, int64_t bytes);
 int broadcast_direct(const struct coll_direct *direct, int64_t bytes, int root);
 
-int all_gather_pairs(struct rt_comm *comm, struct rt_comm_group *group, void *buffer,
-		     int64_t bytes);
+int all_gather_pairs(struct rt_comm *comm, struct rt_comm_group *group, const void *from, void *to,
+		     int64_t outer, int64_t bytes);
 int broadcast_pairs(struct rt_comm *comm, struct rt_comm_group *group, void *buffer, int64_t bytes,
 		    int root);
 int all_to_all_pairs(struct rt_comm *comm, struct rt_comm_group *group, const void *from, void *to,
@@ -40,16 +42,16 @@ struct barrier_central {
 int barrier_central(struct barrier_central *barrier, int size, double seconds);
 
 /* The balanced tree, element by element: from[0 .. size) are arrays of the type; elements first ..
- * last of each are added into `sum` (wide: f32 for f32 and bf16, else the type itself), whose
- * element 0 belongs to `first`. last - first <= TREE_CHUNK. */
+ * last of each are taken together into `sum` (wide: f32 for f32 and bf16, i64 for i32, else the
+ * type itself), whose element 0 belongs to `first`. last - first <= TREE_CHUNK. */
 enum { TREE_CHUNK = 256 };
 union tree_sum {
 	float f32[TREE_CHUNK];
 	double f64[TREE_CHUNK];
 	int64_t i64[TREE_CHUNK];
 };
-void tree_add(unsigned char *const *from, int size, enum rt_type type, int64_t first, int64_t last,
-	      union tree_sum *sum);
+void tree_add(unsigned char *const *from, int size, enum rt_type type, enum coll_op op,
+	      int64_t first, int64_t last, union tree_sum *sum);
 
 /* Rounds the sum once, to `type`, into elements first .. last of `to`. */
 void tree_store(const union tree_sum *sum, enum rt_type type, unsigned char *to, int64_t first,

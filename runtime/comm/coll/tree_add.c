@@ -73,9 +73,28 @@ static void add(union tree_sum *to, const union tree_sum *from, enum rt_type typ
 	}
 }
 
-void tree_add(unsigned char *const *from, int size, enum rt_type type, int64_t first, int64_t last,
-	      union tree_sum *sum)
+/* A NaN stays, and no number replaces one. */
+#define MOST(to, from) ((from) > (to) || (from) != (from) ? (from) : (to))
+
+static void most(union tree_sum *to, const union tree_sum *from, enum rt_type type, int64_t count)
 {
+	if (type == RT_F32 || type == RT_BF16) {
+		for (int64_t i = 0; i < count; i++)
+			to->f32[i] = MOST(to->f32[i], from->f32[i]);
+	} else if (type == RT_F64) {
+		for (int64_t i = 0; i < count; i++)
+			to->f64[i] = MOST(to->f64[i], from->f64[i]);
+	} else {
+		for (int64_t i = 0; i < count; i++)
+			to->i64[i] = from->i64[i] > to->i64[i] ? from->i64[i] : to->i64[i];
+	}
+}
+
+void tree_add(unsigned char *const *from, int size, enum rt_type type, enum coll_op op,
+	      int64_t first, int64_t last, union tree_sum *sum)
+{
+	void (*join)(union tree_sum *, const union tree_sum *, enum rt_type, int64_t) =
+		op == COLL_SUM ? add : most;
 	union tree_sum waiting[LEVELS];
 	int64_t count = last - first;
 	int depth = 0;
@@ -83,12 +102,12 @@ void tree_add(unsigned char *const *from, int size, enum rt_type type, int64_t f
 		load(from[member], type, first, count, &waiting[depth++]);
 		for (int bits = member; bits & 1; bits >>= 1) {
 			depth--;
-			add(&waiting[depth - 1], &waiting[depth], type, count);
+			join(&waiting[depth - 1], &waiting[depth], type, count);
 		}
 	}
 	while (depth > 1) {
 		depth--;
-		add(&waiting[depth - 1], &waiting[depth], type, count);
+		join(&waiting[depth - 1], &waiting[depth], type, count);
 	}
 	memcpy(sum, &waiting[0], sizeof *sum);
 }

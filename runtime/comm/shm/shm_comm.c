@@ -145,27 +145,31 @@ static struct coll_direct direct_of(struct call *call, const void *buffer)
 }
 
 static int shm_all_reduce(struct rt_comm *comm, struct rt_comm_group *group, void *buffer,
-			  int64_t count, enum rt_type type)
+			  int64_t count, enum rt_type type, enum coll_op op)
 {
 	struct call call = {comm, group};
 	struct coll_direct direct = direct_of(&call, buffer);
-	return all_reduce_direct(&direct, count, type);
+	return all_reduce_direct(&direct, count, type, op);
 }
 
-static int shm_reduce_scatter(struct rt_comm *comm, struct rt_comm_group *group, void *buffer,
-			      int64_t count, enum rt_type type)
+static int shm_reduce_scatter(struct rt_comm *comm, struct rt_comm_group *group, const void *from,
+			      void *to, int64_t count, enum rt_type type)
 {
 	struct call call = {comm, group};
-	struct coll_direct direct = direct_of(&call, buffer);
-	return reduce_scatter_direct(&direct, count, type);
+	struct coll_direct direct = direct_of(&call, from);
+	return reduce_scatter_direct(&direct, to, count, type);
 }
 
-static int shm_all_gather(struct rt_comm *comm, struct rt_comm_group *group, void *buffer,
-			  int64_t bytes)
+/* In place the blocks of the members lie side by side, not at one offset. */
+static int shm_all_gather(struct rt_comm *comm, struct rt_comm_group *group, const void *from,
+			  void *to, int64_t outer, int64_t bytes)
 {
 	struct call call = {comm, group};
-	struct coll_direct direct = direct_of(&call, buffer);
-	return all_gather_direct(&direct, bytes);
+	bool in_place = from == (unsigned char *)to + group->me * bytes;
+	struct coll_direct direct = direct_of(&call, in_place ? to : from);
+	for (int i = 0; in_place && i < direct.size; i++)
+		direct.at[i] += i * bytes;
+	return all_gather_direct(&direct, to, outer, bytes);
 }
 
 static int shm_broadcast(struct rt_comm *comm, struct rt_comm_group *group, void *buffer,

@@ -117,7 +117,8 @@ static inline void attend_keep(const struct attend *a, REAL *keep, int64_t key, 
 	const struct rt_attend_forward *f = a->f;
 	struct mask mask = mask_start(f->control, f->stream_id, f->dropout);
 	uint64_t sample = (uint64_t)f->control[RT_CONTROL_SAMPLE] + (uint64_t)a->sample;
-	uint64_t head = sample * (uint64_t)f->heads + (uint64_t)a->head,
+	uint64_t heads = (uint64_t)(f->all_heads ? f->all_heads : f->heads);
+	uint64_t head = sample * heads + (uint64_t)(f->first_head + a->head),
 		 tokens = (uint64_t)f->tokens;
 	for (int64_t q = 0; q < QUERIES; q++) {
 		REAL group[MASK_ELEMENTS];

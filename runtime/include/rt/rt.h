@@ -74,11 +74,13 @@ struct rt_attend_forward {
 	enum rt_type type;
 	int64_t batch, tokens, heads, kv_heads, head;
 	double scale, dropout;
-	int64_t stream_id;     /* dropout stream; element = [sample, head, query, key] */
+	int64_t stream_id;     /* dropout stream; element [sample, first_head + head, query, key] */
 	bool causal;
 	const void *q, *k, *v;
 	const double *control; /* for dropout; may be NULL when dropout == 0 */
 	void *out, *lse;
+	int64_t first_head, all_heads; /* of the tensor these heads are cut from, for the dropout
+					* mask; all_heads 0: these are all */
 };
 int rt_attend_forward(struct rt *rt, int stream, const struct rt_attend_forward *args);
 
@@ -124,6 +126,31 @@ enum rt_order {
 int rt_all_reduce(struct rt *rt, int stream, int group, void *buffer, int64_t count,
 		  enum rt_type type, enum rt_order order);
 
+/* The same with the largest element in place of the sum: exact. NaN if one is NaN. */
+int rt_all_reduce_max(struct rt *rt, int stream, int group, void *buffer, int64_t count,
+		      enum rt_type type);
+
+/* `from` holds a block of `count` elements a member and stays as it is; `to` gets the sum of block
+ * rt_index. `to` may be that block of `from`, else they do not overlap; each at the same place of
+ * every arena (the block: at that of its index). */
+int rt_reduce_scatter(struct rt *rt, int stream, int group, const void *from, void *to,
+		      int64_t count, enum rt_type type, enum rt_order order);
+
+/* from: [outer, inner], to: [outer, size of the group, inner], where [.., g, ..] is `from` of
+ * member g. With outer == 1 `from` may be the own block of `to`, else they do not overlap; places
+ * as above. */
+int rt_all_gather(struct rt *rt, int stream, int group, const void *from, void *to, int64_t outer,
+		  int64_t inner, enum rt_type type);
+
+/* The way back, without a message. from: [outer, size of the group, inner], to: [outer, inner],
+ * the part of rt_index. They do not overlap. */
+int rt_slice(struct rt *rt, int stream, int group, const void *from, void *to, int64_t outer,
+	     int64_t inner, enum rt_type type);
+
+/* Index of this rank in its group, 0 .. size - 1: members are ordered by rank. -1: no such group.
+ */
+int64_t rt_index(struct rt *rt, int group);
+
 /* ---- tables of a program ----------------------------------------------------------------- */
 
 struct rt_axis {
@@ -131,7 +158,8 @@ struct rt_axis {
 	int64_t size;
 };
 
-/* Ranks that differ in these axes only (bit i = axis i). */
+/* Ranks that differ in these axes only (bit i = axis i). An axis of the plan may stand in
+ * rt_plan.axes as several factors, each with its bit. */
 struct rt_group {
 	const char *name;
 	uint32_t axes;
@@ -155,6 +183,12 @@ struct rt_param {
 	bool decay;
 	enum rt_type type;
 	const struct rt_place *weight, *gradient, *moment1, *moment2;
+	/* Cut over ranks: each has local_rows x local_columns in memory (vectors: local_columns 0).
+	 * A member with index g of row_group has rows g * local_rows and the following; those from
+	 * `rows` on are padding. Columns likewise. A group of -1: not cut that way, then the local
+	 * size is the whole one. local_rows 0: whole, padded_rows x columns, groups unread. */
+	int64_t local_rows, local_columns;
+	int row_group, column_group; /* index into rt_plan.groups */
 };
 
 enum rt_when { RT_CONSTANT, RT_LINEAR, RT_COSINE };
@@ -162,7 +196,7 @@ enum rt_when { RT_CONSTANT, RT_LINEAR, RT_COSINE };
 struct rt_train {
 	/* Batches in samples; micro_batches: of a rank in a step; tokens: of a sample. */
 	int64_t steps, global_batch, micro_batch, micro_batches, tokens, vocab;
-	int64_t lanes, data_ranks;
+	int64_t lanes, data_ranks; /* data_ranks: size of the data group */
 	uint64_t seed;
 	double lr, final_share, beta1, beta2;
 	int64_t warmup;       /* steps */
@@ -199,7 +233,8 @@ struct rt_role {
 	const struct rt_place *tokens, *targets, *control, *sums;
 	const struct rt_place *logits;                     /* NULL: no sampling */
 	enum rt_type logits_type;
-	int64_t logits_columns;                            /* padded vocabulary */
+	int64_t logits_columns;                            /* padded vocabulary, or this part */
+	int logits_group;                                  /* read if logits_columns < vocab */
 	const struct rt_item *items;
 	uint32_t nitems;
 };

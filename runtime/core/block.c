@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parameters cut over ranks: who holds what. */
+#include "base/rt_status.h"
+#include "core/rt_core.h"
+
+static int64_t columns_of(const struct rt_param *param)
+{
+	return param->columns > 0 ? param->columns : 1;
+}
+
+/* Axes of the group that cuts; 0: not cut that way. */
+static uint32_t row_axes(const struct rt_plan *plan, const struct rt_param *param)
+{
+	bool cut = param->local_rows > 0 && param->row_group >= 0;
+	return cut ? plan->groups[param->row_group].axes : 0;
+}
+
+static uint32_t column_axes(const struct rt_plan *plan, const struct rt_param *param)
+{
+	bool cut = param->local_rows > 0 && param->local_columns > 0 && param->column_group >= 0;
+	return cut ? plan->groups[param->column_group].axes : 0;
+}
+
+static int64_t parts(const struct rt_plan *plan, uint32_t axes)
+{
+	int64_t count = 1;
+	for (uint32_t i = 0; i < plan->naxes; i++)
+		if (axes >> i & 1)
+			count *= plan->axes[i].size;
+	return count;
+}
+
+struct rt_block rt_param_block(const struct rt_plan *plan, const struct rt_param *param, int rank)
+{
+	struct rt_block block = {.rows = param->padded_rows, .columns = columns_of(param)};
+	if (param->local_rows == 0)
+		return block;
+	block.rows = param->local_rows;
+	if (param->local_columns > 0)
+		block.columns = param->local_columns;
+	uint32_t rows = row_axes(plan, param), columns = column_axes(plan, param);
+	block.first_row = block.rows * group_index(plan->axes, plan->naxes, rows, rank);
+	block.first_column = block.columns * group_index(plan->axes, plan->naxes, columns, rank);
+	return block;
+}
+
+int rt_param_owner(const struct rt_plan *plan, const struct rt_param *param, int64_t row,
+		   int64_t column)
+{
+	uint32_t rows = row_axes(plan, param), columns = column_axes(plan, param);
+	int rank = 0;
+	if (rows != 0)
+		rank += group_rank(plan->axes, plan->naxes, rows, (int)(row / param->local_rows));
+	if (columns != 0)
+		rank += group_rank(plan->axes, plan->naxes, columns,
+				   (int)(column / param->local_columns));
+	return rank;
+}
+
+int64_t rt_param_elements(const struct rt_param *param)
+{
+	if (param->local_rows == 0)
+		return param->padded_rows * columns_of(param);
+	return param->local_rows *
+	       (param->local_columns > 0 ? param->local_columns : columns_of(param));
+}
+
+int64_t rt_param_run(struct rt *rt, const struct rt_param *param, const struct rt_place *place,
+		     int64_t layer, int64_t index, unsigned char **at)
+{
+	int64_t columns = columns_of(param), row = index / columns, column = index % columns;
+	int owner = rt_param_owner(rt->plan, param, row, column);
+	struct rt_block block = rt_param_block(rt->plan, param, owner);
+	int64_t element =
+		(row - block.first_row) * block.columns + column - block.first_column;
+	*at = (unsigned char *)rt_layer_of(rt, owner, place, layer) +
+	      element * rt_type_bytes(param->type);
+	int64_t end = (block.first_row + block.rows) * columns;
+	if (block.columns != columns) {
+		int64_t last = block.first_column + block.columns;
+		end = row * columns + (last < columns ? last : columns);
+	}
+	return (end < param->padded_rows * columns ? end : param->padded_rows * columns) - index;
+}
+
+bool rt_params_cut(const struct rt_plan *plan)
+{
+	for (uint32_t p = 0; p < plan->nparam; p++)
+		if (parts(plan, row_axes(plan, &plan->param[p])) > 1 ||
+		    parts(plan, column_axes(plan, &plan->param[p])) > 1)
+			return true;
+	return false;
+}
+
+static int bad(const struct rt_param *param, const char *what)
+{
+	return rt_fail("plan: parameter `%s`: %s", param->path, what);
+}
+
+static int check_param(const struct rt_plan *plan, const struct rt_param *param)
+{
+	if (param->local_rows == 0)
+		return 0;
+	if (param->row_group >= (int)plan->ngroups || param->column_group >= (int)plan->ngroups)
+		return bad(param, "it is cut over a group that is not there");
+	uint32_t rows = row_axes(plan, param), columns = column_axes(plan, param);
+	if ((rows & columns) != 0)
+		return bad(param, "its rows and its columns are cut over one axis");
+	if (param->local_rows * parts(plan, rows) < param->padded_rows)
+		return bad(param, "its blocks do not hold all rows");
+	if (param->columns > 0 && param->local_columns > 0 &&
+	    param->local_columns * parts(plan, columns) < param->columns)
+		return bad(param, "its blocks do not hold all columns");
+	return 0;
+}
+
+int rt_params_check(const struct rt_plan *plan)
+{
+	for (uint32_t p = 0; p < plan->nparam; p++)
+		if (check_param(plan, &plan->param[p]) != 0)
+			return -1;
+	if (plan->data_group < plan->ngroups &&
+	    parts(plan, plan->groups[plan->data_group].axes) != plan->train.data_ranks)
+		return rt_fail("plan: %lld data ranks, but the data group has %lld",
+			       (long long)plan->train.data_ranks,
+			       (long long)parts(plan, plan->groups[plan->data_group].axes));
+	return 0;
+}
