@@ -16,7 +16,7 @@ build() {
 	sed "$2" "$here/c_names.plan" >"$1.plan"
 	"$planc" build -q "$1.plan" -o "out_$1" >"$1.log" 2>&1 && return
 	failed=1
-	echo "FAILED $1: exit $?"
+	echo "FAILED $1"
 	head -n 30 "$1.log"
 }
 
@@ -26,7 +26,7 @@ build macros 's/\<while\>/NULL/g; s/\<int\>/EOF/g; s/\<for\>/assert/g; s/\<main\
 build types 's/\<while\>/size_t/g; s/\<int\>/int64_t/g; s/\<for\>/bool/g; s/\<main\>/exp/g
 	s/\<static\>/uint32_t/g; s/\<double\>/float/g; s/\<struct\>/printf/g; s/\<return\>/memcpy/g'
 build own 's/\<while\>/rt_main/g; s/\<int\>/batch_size/g; s/\<for\>/layer/g; s/\<main\>/model/g
-	s/\<static\>/weight/g; s/\<double\>/schedule/g; s/\<struct\>/arena/g; s/\<return\>/plan/g'
+	s/\<static\>/weight/g; s/\<double\>/schedule/g; s/\<struct\>/arena/g; s/\<return\>/PLAN_H/g'
 build path 's/"table"/"..\/..\/x y\\n*\/ \\"%s"/; s/"union"/"\/*"/; s/"typedef"/"\\\\"/'
 [ "$failed" -eq 0 ] && echo passed
 exit "$failed"
