@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The round constants are the fractional parts of cube roots of the first 64 primes, the initial state
- * those of square roots of the first 8: both are worked out here in integers, as FIPS 180-4 4.2.2 and
- * 5.3.3 define them, instead of being copied. */
+/* The round constants are the fractional parts of cube roots of the first 64 primes, the initial
+ * state those of square roots of the first 8: both are worked out here in integers, as FIPS 180-4
+ * 4.2.2 and 5.3.3 define them, instead of being copied. */
 #include "base/sha256.h"
 
 #include <stdbool.h>

@@ -48,9 +48,32 @@ static bool check_padding(const struct plan *plan, const struct graph *graph, st
 	return true;
 }
 
+/* A weight is cut in blocks of rows or columns: along the outermost dim of a side. */
+static bool check_blocks(const struct program *program, struct work *work)
+{
+	const struct flow *flow = program->flow;
+	for (uint32_t i = 0; i < program->graph->nparams; i++) {
+		const struct param *p = &program->graph->params[i];
+		const struct spread *spread = &flow->spreads[p->weight.at];
+		uint32_t inner = 0;
+		for (uint32_t k = 1; k < p->rows.n; k++)
+			inner |= spread_cuts(spread, &flow->factors, p->rows.at[k]);
+		for (uint32_t k = 1; k < p->columns.n; k++)
+			inner |= spread_cuts(spread, &flow->factors, p->columns.at[k]);
+		if (inner == 0)
+			continue;
+		diag_add(work->diags, E0901, p->span,
+			 "a weight cut along an inner dim cannot be emitted yet");
+		return false;
+	}
+	return true;
+}
+
 static bool check(const struct plan *plan, const struct layout *layout, struct work *work)
 {
 	if (!check_precision(plan, work) || !check_padding(plan, layout->program->graph, work))
+		return false;
+	if (!check_blocks(layout->program, work))
 		return false;
 	if (plan->device.cores.i <= 0) {
 		diag_add(work->diags, E0901, plan->device_span,

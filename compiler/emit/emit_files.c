@@ -13,7 +13,8 @@ void emit_makefile(struct emitter *e)
 		 "# PLANC is where planc is installed: PLANC/include/planc, PLANC/lib/planc.\n"
 		 "PLANC ?= $(abspath $(dir $(shell command -v planc))/..)\n"
 		 "CFLAGS ?= -O2\n"
-		 "FLAGS = -std=c17 -Wall -Wextra -Werror -ffp-contract=off -I$(PLANC)/include/planc\n"
+		 "FLAGS = -std=c17 -Wall -Wextra -Werror -ffp-contract=off "
+		 "-I$(PLANC)/include/planc\n"
 		 "RUNTIME = $(PLANC)/lib/planc/libplanc_rt.a\n"
 		 "LINK = $(shell cat $(PLANC)/lib/planc/link.txt)\n"
 		 "\n");

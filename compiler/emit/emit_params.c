@@ -30,6 +30,34 @@ static char *product(struct emitter *e, struct dims dims, bool logical)
 	return dims.n ? emit_size(e, &size) : arena_text(e->arena, "%s", "0");
 }
 
+/* Elements of one side of a weight on this rank, and the factors that cut it. */
+static uint64_t side(struct emitter *e, const struct param *param, struct dims dims,
+		     uint32_t *cuts)
+{
+	const struct flow *flow = e->program->flow;
+	*cuts = 0;
+	for (uint32_t i = 0; i < dims.n; i++)
+		*cuts |= spread_cuts(&flow->spreads[param->weight.at], &flow->factors, dims.at[i]);
+	if (dims.n == 0)
+		return 0;
+	return graph_elements(e->program->graph, dims, true) / factors_ranks(&flow->factors, *cuts);
+}
+
+/* Which block of a cut weight is here. */
+static void emit_blocks(struct emitter *e, const struct param *param)
+{
+	uint32_t row_cuts, column_cuts;
+	uint64_t rows = side(e, param, param->rows, &row_cuts);
+	uint64_t columns = side(e, param, param->columns, &column_cuts);
+	if (!row_cuts && !column_cuts)
+		return;
+	text_add(e->out, ".local_rows = %llu, .local_columns = %llu,\n", (unsigned long long)rows,
+		 (unsigned long long)columns);
+	text_add(e->out, ".row_group = %s, .column_group = %s,\n",
+		 row_cuts ? emit_group(e, row_cuts) : "-1",
+		 column_cuts ? emit_group(e, column_cuts) : "-1");
+}
+
 static void emit_shape(struct emitter *e, const struct param *param)
 {
 	const struct graph *graph = e->program->graph;
@@ -40,6 +68,7 @@ static void emit_shape(struct emitter *e, const struct param *param)
 		 product(e, param->rows, false));
 	if (param->transposed)
 		text_add(e->out, ".transposed = true,\n");
+	emit_blocks(e, param);
 	if (param->piece < 0)
 		return;
 	struct pieces pieces = pieces_of(graph, param);

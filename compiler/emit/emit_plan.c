@@ -24,14 +24,56 @@ static void emit_dims(struct emitter *e)
 		const struct dim *dim = &m->dims[i];
 		if (name_is(dim->name, "layers"))
 			continue;
-		define(e, emit_dim(e, i, true), dim->size, dim->span);
+		define(e, emit_dim(e, i, true, 0), dim->size, dim->span);
 		if (dim->padded != dim->size)
-			define(e, emit_dim(e, i, false), dim->padded, dim->span);
+			define(e, emit_dim(e, i, false, 0), dim->padded, dim->span);
 	}
 	const struct role *role = &e->program->roles[0];
 	uint32_t levels = e->program->buffers[role->sums].levels;
 	if (levels > 1)
 		define(e, "N_LEVELS", levels, e->plan->train.lanes.span);
+}
+
+struct local_dim {
+	uint32_t dim, cuts;
+};
+
+struct local_dims {
+	VEC(struct local_dim) all;
+};
+
+static void add_local(struct emitter *e, struct local_dims *dims, const struct size *size)
+{
+	for (uint32_t i = 0; i < size->dims.n; i++) {
+		struct local_dim one = {size->dims.at[i], size->cuts[i]};
+		bool known = one.cuts == 0;
+		for (uint32_t k = 0; k < dims->all.n && !known; k++)
+			known = dims->all.at[k].dim == one.dim && dims->all.at[k].cuts == one.cuts;
+		if (!known)
+			vec_push(e->arena, &dims->all, one);
+	}
+}
+
+/* Sizes of what a rank holds where a dim is cut, each once, in the order of their use. */
+static void emit_local_dims(struct emitter *e)
+{
+	struct local_dims dims = {0};
+	for (uint32_t i = 0; i < e->program->nsegments; i++) {
+		const struct segment *s = &e->program->segments[i];
+		for (uint32_t k = 0; k < s->nsteps; k++) {
+			add_local(e, &dims, &s->steps[k].rows);
+			for (uint32_t n = 0; n < s->steps[k].nsizes; n++)
+				add_local(e, &dims, &s->steps[k].sizes[n]);
+		}
+	}
+	if (dims.all.n)
+		text_add(e->out, "\n/* What one rank holds of a dim that is cut. */\n");
+	for (uint32_t i = 0; i < dims.all.n; i++) {
+		struct local_dim d = dims.all.at[i];
+		text_add(e->out, "#define %s (%s / %llu)\n", emit_dim(e, d.dim, false, d.cuts),
+			 emit_dim(e, d.dim, false, 0),
+			 (unsigned long long)factors_ranks(&e->program->flow->factors, d.cuts));
+	}
 }
 
 static void emit_table(struct emitter *e)
@@ -84,6 +126,9 @@ static void emit_wholes(struct emitter *e)
 			elements = b->layers * (p->layer_stride / (b->bytes / b->elements));
 		define(e, arena_text(e->arena, "ALL_%s", graph->params[i].name->text), elements,
 		       (struct span){0});
+		if (e->program->params[i].shard)
+			define(e, arena_text(e->arena, "SLICE_%s", graph->params[i].name->text),
+			       e->program->params[i].shard, (struct span){0});
 	}
 }
 
@@ -142,6 +187,7 @@ void emit_plan_h(struct emitter *e)
 	emit_head(e, "Constants");
 	text_add(e->out, "#ifndef PLAN_H\n#define PLAN_H\n\n#include \"rt/rt.h\"\n");
 	emit_dims(e);
+	emit_local_dims(e);
 	emit_table(e);
 	emit_wholes(e);
 	emit_places(e);

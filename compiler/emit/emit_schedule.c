@@ -62,17 +62,17 @@ static void emit_bodies(struct emitter *e, const struct role *role)
 
 static void emit_axes(struct emitter *e)
 {
-	const struct plan *plan = e->plan;
+	const struct factors *factors = &e->program->flow->factors;
 	text_add(e->out, "\nstatic const struct rt_axis axes[] = {\n");
-	for (uint32_t i = 0; i < plan->naxes; i++)
-		text_add(e->out, "\t{\"%s\", %lld},\n", plan->axes[i].name->text,
-			 (long long)plan->axes[i].size);
-	if (plan->naxes == 0)
+	for (uint32_t i = 0; i < factors->n; i++)
+		text_add(e->out, "\t{\"%s\", %lld},\n", factors->at[i].name->text,
+			 (long long)factors->at[i].size);
+	if (factors->n == 0)
 		text_add(e->out, "\t{\"\", 1},\n");
 	text_add(e->out, "};\n\nstatic const struct rt_group groups[] = {\n");
 	for (uint32_t i = 0; i < e->program->ngroups; i++)
 		text_add(e->out, "\t{\"%s\", %u},\n", e->program->groups[i].name->text,
-			 e->program->groups[i].axes);
+			 e->program->groups[i].factors);
 	if (e->program->ngroups == 0)
 		text_add(e->out, "\t{\"\", 0},\n");
 	text_add(e->out, "};\n");
@@ -80,7 +80,8 @@ static void emit_axes(struct emitter *e)
 
 static void emit_items(struct emitter *e)
 {
-	text_add(e->out, "\n/* The memory table: bytes. */\nstatic const struct rt_item items[] = {\n");
+	text_add(e->out, "\n/* The memory table: bytes. */\n"
+			 "static const struct rt_item items[] = {\n");
 	for (uint32_t i = 0; i < e->verdict->nlines; i++) {
 		const struct verdict_line *line = &e->verdict->lines[i];
 		text_add(e->out, "\t{%s, %d, %llu},\n", emit_string(e, line->name), line->depth,
@@ -97,7 +98,9 @@ static const char *place_of(struct emitter *e, uint32_t buffer)
 static void emit_role(struct emitter *e, const struct role *role)
 {
 	const struct buffer *logits = &e->program->buffers[role->logits];
-	const char *padded = emit_dim(e, logits->dims.at[logits->dims.n - 1], false);
+	const struct flow *flow = e->program->flow;
+	uint32_t vocab = logits->dims.at[logits->dims.n - 1];
+	uint32_t cuts = spread_cuts(&logits->spread, &flow->factors, vocab);
 	text_add(e->out, "\n/* Every micro-batch forward, then backward. */\n");
 	text_add(e->out, "static const struct rt_schedule_run runs[] = {\n");
 	for (uint32_t i = 0; i < role->schedule.nruns; i++) {
@@ -119,7 +122,9 @@ static void emit_role(struct emitter *e, const struct role *role)
 	text_add(e->out, ".control = %s,\n.sums = %s,\n.logits = %s,\n", place_of(e, role->control),
 		 place_of(e, role->sums), place_of(e, role->logits));
 	text_add(e->out, ".logits_type = %s,\n.logits_columns = %s,\n",
-		 logits->type == RT_F64 ? "RT_F64" : "RT_F32", padded);
+		 logits->type == RT_F64 ? "RT_F64" : "RT_F32", emit_dim(e, vocab, false, cuts));
+	if (cuts)
+		text_add(e->out, ".logits_group = %s,\n", emit_group(e, cuts));
 	text_add(e->out, ".items = items,\n.nitems = %u,\n", e->verdict->nlines);
 	e->out->indent--;
 	text_add(e->out, "}};\n");
@@ -139,7 +144,7 @@ static void emit_train(struct emitter *e)
 	text_add(e->out, ".micro_batch = N_BATCH,\n.micro_batches = %lld,\n.tokens = N_TOKENS,\n",
 		 (long long)p->micro_batches);
 	text_add(e->out, ".vocab = %s,\n.lanes = %lld,\n.data_ranks = %lld,\n",
-		 emit_dim(e, m->vocab, true), (long long)p->train.lanes.i,
+		 emit_dim(e, m->vocab, true, 0), (long long)p->train.lanes.i,
 		 (long long)p->data_ranks);
 	text_add(e->out, ".seed = %lld,\n.lr = %s,\n.final_share = %s,\n",
 		 (long long)p->train.seed.i, emit_double(e, p->optimizer.lr.f),
@@ -197,7 +202,7 @@ static void emit_table(struct emitter *e)
 		 emit_string(e, e->plan->name->text), emit_string(e, e->plan->source->path));
 	text_add(e->out, ".manifest = %s,\n", emit_string(e, manifest_line(e)));
 	text_add(e->out, ".params = %llu,\n.axes = axes,\n.naxes = %u,\n.ranks = %lld,\n",
-		 (unsigned long long)e->verdict->params, e->plan->naxes,
+		 (unsigned long long)e->verdict->params, e->program->flow->factors.n,
 		 (long long)e->plan->devices);
 	text_add(e->out, ".roles = roles,\n.nroles = %u,\n.groups = groups,\n.ngroups = %u,\n",
 		 p->nroles, p->ngroups);
@@ -205,7 +210,8 @@ static void emit_table(struct emitter *e)
 		 p->graph->nparams);
 	emit_train(e);
 	emit_data(e);
-	text_add(e->out, ".threads = %lld,\n.capacity = %llu,\n.outside = %llu,\n.reserve = %llu,\n",
+	text_add(e->out,
+		 ".threads = %lld,\n.capacity = %llu,\n.outside = %llu,\n.reserve = %llu,\n",
 		 (long long)(e->plan->device.cores.i > 0 ? e->plan->device.cores.i : 1),
 		 (unsigned long long)e->verdict->capacity,
 		 (unsigned long long)e->verdict->outside,

@@ -26,6 +26,8 @@ static const char *local(struct emitter *e, const struct use *use)
 	const char *name = emit_name(e, e->program->buffers[use->buffer].name);
 	if (use->layer_plus)
 		return arena_text(e->arena, "%s_next", name);
+	if (use->shard)
+		return arena_text(e->arena, "%s_slice", name);
 	return use->level_plus ? arena_text(e->arena, "%s_above", name) : name;
 }
 
@@ -49,7 +51,8 @@ static char *rows_of(struct emitter *e, const struct step *step)
 	for (uint32_t i = 0; i < step->nuses; i++) {
 		const struct buffer *b = &e->program->buffers[step->uses[i].buffer];
 		if (b->param != NO_ID)
-			return arena_text(e->arena, "ALL_%s",
+			return arena_text(e->arena, "%s_%s",
+					  step->flags & STEP_SHARD ? "SLICE" : "ALL",
 					  graph->params[b->param].name->text);
 	}
 	return arena_text(e->arena, "%lld", (long long)step->rows.value);
@@ -154,6 +157,9 @@ static void emit_attend(struct emitter *e, const struct step *step)
 		text_add(e->out, ".stream_id = %s%s, .control = %s,\n",
 			 emit_size(e, &step->sizes[5]),
 			 step->stream_by_layer ? " + at->layer" : "", local(e, &u[control]));
+	if (u[control].buffer != NO_ID && step->sizes[6].index_in)
+		text_add(e->out, ".first_head = %s, .all_heads = %s,\n",
+			 emit_size(e, &step->sizes[6]), emit_size(e, &step->sizes[7]));
 	text_add(e->out, ".q = %s, .k = %s, .v = %s,\n", local(e, &u[0]), local(e, &u[1]),
 		 local(e, &u[2]));
 	text_add(e->out, ".out = %s, .lse = %s,\n", local(e, &u[3]), local(e, &u[4]));
@@ -197,20 +203,47 @@ static void emit_clear(struct emitter *e, const struct step *step)
 	text_add(e->out, "}));\n");
 }
 
+/* reduce_scatter: elements of a block. all_gather, slice: blocks outside the dim, elements inside.
+ */
+static void emit_blocks(struct emitter *e, const struct step *step)
+{
+	static const char *const names[] = {NULL, NULL, "reduce_scatter", "all_gather", "slice"};
+	bool sums = step->collective == COLLECTIVE_REDUCE_SCATTER;
+	const struct group *group = &e->program->groups[step->group];
+	text_add(e->out, "RT_TRY(rt_%s(rt, 0, GROUP_%s, %s, %s,\n", names[step->collective],
+		 group->name->text, local(e, &step->uses[0]), local(e, &step->uses[1]));
+	if (sums)
+		text_add(e->out, "\t\t     %s, %s, RT_ORDER_TREE));\n", rows_of(e, step),
+			 rt_type_name(step->type));
+	else
+		text_add(e->out, "\t\t     %s, %s, %s));\n", emit_size(e, &step->sizes[0]),
+			 step->flags & STEP_SHARD ? rows_of(e, step)
+						  : emit_size(e, &step->sizes[1]),
+			 rt_type_name(step->type));
+}
+
 static void emit_collective(struct emitter *e, const struct step *step)
 {
 	const struct group *group = &e->program->groups[step->group];
-	text_add(e->out, "RT_TRY(rt_all_reduce(rt, 0, GROUP_%s, %s,\n", group->name->text,
-		 local(e, &step->uses[0]));
-	text_add(e->out, "\t\t     %s, %s, RT_ORDER_TREE));\n", rows_of(e, step),
-		 rt_type_name(step->type));
+	bool max = step->collective == COLLECTIVE_MAX;
+	text_add(e->out, "RT_TRY(rt_all_reduce%s(rt, 0, GROUP_%s, %s,\n", max ? "_max" : "",
+		 group->name->text, local(e, &step->uses[0]));
+	text_add(e->out, "\t\t     %s, %s%s));\n", rows_of(e, step), rt_type_name(step->type),
+		 max ? "" : ", RT_ORDER_TREE");
 }
 
 static void emit_step(struct emitter *e, const struct step *step)
 {
 	if (step->kind == STEP_COLLECTIVE) {
-		emit_collective(e, step);
+		if (step->collective <= COLLECTIVE_MAX)
+			emit_collective(e, step);
+		else
+			emit_blocks(e, step);
 		return;
+	}
+	if (step->counted_by) {
+		text_add(e->out, "if (rt_index(rt, %s) == 0)\n", emit_group(e, step->counted_by));
+		text_add(e->out, "\t");
 	}
 	switch (step->row) {
 	case RT_ROW_matmul:
@@ -234,7 +267,7 @@ static void emit_step(struct emitter *e, const struct step *step)
 static bool same_use(const struct use *a, const struct use *b)
 {
 	return a->buffer == b->buffer && a->layer_plus == b->layer_plus &&
-	       a->level_plus == b->level_plus;
+	       a->level_plus == b->level_plus && a->shard == b->shard;
 }
 
 static bool used_before(const struct segment *segment, uint32_t step, uint32_t use)
@@ -251,8 +284,13 @@ static void emit_local(struct emitter *e, const struct use *use)
 {
 	const struct buffer *b = &e->program->buffers[use->buffer];
 	const char *copy = use->level_plus ? "ABOVE" : use->layer_plus ? "NEXT" : "HERE";
-	text_add(e->out, "%s *%s = %s(%s);\n", emit_type(b->type), local(e, use), copy,
+	text_add(e->out, "%s *%s = %s(%s)", emit_type(b->type), local(e, use), copy,
 		 b->name->text);
+	if (use->shard)
+		text_add(e->out, ";\n%s += rt_index(rt, %s) * SLICE_%s", local(e, use),
+			 emit_group(e, e->program->params[b->param].flat),
+			 e->program->graph->params[b->param].name->text);
+	text_add(e->out, ";\n");
 }
 
 /* Addresses first, one a buffer and copy. */

@@ -19,11 +19,13 @@ static const char *const reserved[] = {
 	"volatile", "while",  "at",	  "above",    "main",	  "bool",     "true",	  "false",
 	"asm",	    "typeof", "int32_t",  "int64_t",  "rt",	  "forward",  "backward", "update",
 	"begin",    "merge",  "plan",	  "roles",    "axes",	  "groups",   "params",	  "items",
-	"linux",    "unix",   "int8_t",	  "uint8_t",  "size_t",	  "linux_",   "NULL",	  "rt_main"};
+	"linux",    "unix",   "int8_t",	  "uint8_t",  "size_t",	  "linux_",   "NULL"};
 
 void emit_head(struct emitter *e, const char *what)
 {
-	text_add(e->out, "/* %s of plan `%s` (%s), written by planc %s. Do not edit: change the plan. */\n",
+	text_add(e->out,
+		 "/* %s of plan `%s` (%s), written by planc %s.\n"
+		 " * Do not edit: change the plan. */\n",
 		 what, e->plan->name->text, e->plan->source->path, PLANC_VERSION);
 }
 
@@ -37,11 +39,24 @@ const char *emit_name(struct emitter *e, const struct name *name)
 	return name->text;
 }
 
-char *emit_dim(struct emitter *e, uint32_t dim, bool logical)
+char *emit_group(struct emitter *e, uint32_t factors)
+{
+	const struct program *p = e->program;
+	for (uint32_t i = 0; i < p->ngroups; i++)
+		if (p->groups[i].factors == factors)
+			return arena_text(e->arena, "GROUP_%s", p->groups[i].name->text);
+	BUG("no group of factors %x", factors);
+}
+
+char *emit_dim(struct emitter *e, uint32_t dim, bool logical, uint32_t cuts)
 {
 	const struct dim *d = &e->program->graph->model->dims[dim];
 	bool padded = !logical && d->padded != d->size;
 	char *text = arena_text(e->arena, "N_%s%s", d->name->text, padded ? "_PADDED" : "");
+	for (uint32_t f = 0; f < e->program->flow->factors.n; f++)
+		if (cuts >> f & 1)
+			text = arena_text(e->arena, "%s_%s", text,
+					  e->program->flow->factors.at[f].name->text);
 	for (char *c = text; *c; c++)
 		*c = (char)toupper((unsigned char)*c);
 	return text;
@@ -51,11 +66,15 @@ char *emit_size(struct emitter *e, const struct size *size)
 {
 	char *text = arena_text(e->arena, "%lld", (long long)size->value);
 	for (uint32_t i = 0; i < size->dims.n; i++) {
-		const char *dim = emit_dim(e, size->dims.at[i], size->logical);
+		const char *dim =
+			emit_dim(e, size->dims.at[i], size->logical, size->cuts[i]);
 		text = arena_text(e->arena, i ? "%s * %s" : "%s%s", i ? text : "", dim);
 	}
 	if (size->dims.n && size->factor != 1)
 		text = arena_text(e->arena, "%lld * %s", (long long)size->factor, text);
+	if (size->index_in)
+		text = arena_text(e->arena, "rt_index(rt, %s) * %s",
+				  emit_group(e, size->index_in), text);
 	return text;
 }
 
@@ -101,8 +120,8 @@ const char *emit_suffix(enum rt_type type)
 	return type == RT_F64 ? "f64" : "f32";
 }
 
-/* Copies a source line into a comment: what would end it, join lines or make a trigraph is broken up;
- * a comment of the plan is left out. */
+/* Copies a source line into a comment: what would end it, join lines or make a trigraph is broken
+ * up; a comment of the plan is left out. */
 static char *comment_text(struct emitter *e, const char *line, uint32_t length)
 {
 	struct text text = text_new(e->arena);

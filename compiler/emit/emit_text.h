@@ -20,8 +20,10 @@ void emit_head(struct emitter *e, const char *what);
 
 /* An identifier of the plan that C may use: keywords and names of the runtime get a `_`. */
 const char *emit_name(struct emitter *e, const struct name *name);
-/* "N_EMBED", "N_VOCAB_PADDED". */
-char *emit_dim(struct emitter *e, uint32_t dim, bool logical);
+/* "N_EMBED", "N_VOCAB_PADDED", "N_HEADS_TP": heads of a rank where factor tp cuts them. */
+char *emit_dim(struct emitter *e, uint32_t dim, bool logical, uint32_t cuts);
+/* "GROUP_dp": ranks that differ in these factors only. */
+char *emit_group(struct emitter *e, uint32_t factors);
 /* "N_BATCH * N_TOKENS"; a number if the size has no dims. */
 char *emit_size(struct emitter *e, const struct size *size);
 /* A C string literal with its quotes. */
@@ -32,7 +34,8 @@ char *emit_double(struct emitter *e, double value);
 const char *emit_type(enum rt_type type);
 /* "f32" or "f64": suffix of a kernel object. */
 const char *emit_suffix(enum rt_type type);
-/* A comment line with the place and the text of the source line under a span; nothing for nowhere. */
+/* A comment line with the place and the text of the source line under a span; nothing for nowhere.
+ */
 void emit_source(struct emitter *e, struct span span, const char *prefix);
 
 /* The files. */

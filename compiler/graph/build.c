@@ -154,7 +154,8 @@ static struct tensor_id statistic(struct builder *b, const struct model_call *ca
 				  const char *result, const char *what, struct dims dims)
 {
 	char *name = arena_text(b->work->keep, "%s_%s", result, what);
-	return build_tensor(b, ROLE_STATISTIC, name, operator_row(call->op)->name, call->span, dims);
+	const char *op = operator_row(call->op)->name;
+	return build_tensor(b, ROLE_STATISTIC, name, op, call->span, dims);
 }
 
 /* One table for equal attributes, made once and shared by every rope that wants it. */

@@ -13,8 +13,8 @@ static struct graph_node forward(const struct builder *b, uint32_t node)
 	return b->nodes.at[node];
 }
 
-/* The accumulator of this use of a weight: uses come back in reverse order of the text, so the site is
- * found by the node that reads the weight. */
+/* The accumulator of this use of a weight: uses come back in reverse order of the text, so the
+ * site is found by the node that reads the weight. */
 static struct tensor_id gradient_of(const struct builder *b, uint32_t node, struct tensor_id weight)
 {
 	const struct param *param = &b->params.at[b->tensors.at[weight.at].param];
@@ -153,8 +153,8 @@ void gradient_unary(struct builder *b, uint32_t node, struct tensor_id dy)
 	term(b, op, f.in[0], f.span, (struct tensor_id[]){f.in[0], dy}, 2);
 }
 
-/* A term for an operand that may lack dims of the result: summed over them. owned: `dy` was made for
- * this operand alone. */
+/* A term for an operand that may lack dims of the result: summed over them. owned: `dy` was made
+ * for this operand alone. */
 static void broadcast_term(struct builder *b, struct tensor_id of, struct tensor_id dy, bool owned)
 {
 	if (!adjoint_wanted(b, of))

@@ -44,7 +44,7 @@ struct tensor {
 };
 
 struct graph_node {
-	enum op op;
+	enum op op;              /* part/ adds operators of its own after OPS */
 	enum region region;
 	bool backward;
 	struct span span;
@@ -56,7 +56,8 @@ struct graph_node {
 	struct dims from, to;    /* linear, lookup: both sides; norms: along in from */
 	bool causal;
 	double scalar[6];        /* in the order of the kernel row */
-	uint32_t stream;         /* dropout: number of its random stream, copies of a layer follow */
+	uint32_t stream;         /* dropout: its random stream; copies of a layer follow */
+	uint32_t factors;        /* collectives of part/: mesh factors they run over */
 };
 
 /* One logical parameter. */
@@ -67,7 +68,7 @@ struct param {
 	struct span span;
 	enum region region;
 	uint64_t layers;         /* copies */
-	struct dims rows, columns; /* [out, in] of linear, [V, E] of lookup; vectors: columns.n == 0 */
+	struct dims rows, columns; /* linear [out, in], lookup [V, E]; vectors: no columns */
 	bool transposed;         /* stored as [columns, rows] */
 	int32_t piece;           /* of one stored tensor, or -1 */
 	enum rt_init_rule { PARAM_ZERO, PARAM_ONE, PARAM_NORMAL } init;
@@ -83,7 +84,8 @@ struct graph {
 	const struct model *model;
 	struct tensor *tensors;
 	uint32_t ntensors;
-	struct graph_node *nodes;      /* forward before, repeat, after; backward after, repeat, before */
+	/* forward before, repeat, after; backward after, repeat, before */
+	struct graph_node *nodes;
 	uint32_t nnodes;
 	/* nodes [first[backward][region], first + count) */
 	uint32_t first[2][REGIONS], count[2][REGIONS];
@@ -112,8 +114,8 @@ const struct op_row *op_row(enum op op);
  * every tensor with a span. False: a diagnostic was added. */
 bool graph_build(const struct plan *plan, struct graph *out, struct work *work);
 
-/* BUG() if the graph does not hold together: inputs before uses, shapes by the operator's rule, each
- * parameter with a gradient for each use. */
+/* BUG() if the graph does not hold together: inputs before uses, shapes by the operator's rule,
+ * each parameter with a gradient for each use. */
 void graph_verify(const struct graph *graph);
 
 /* --dump=graph */

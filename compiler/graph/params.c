@@ -8,7 +8,8 @@
 
 #include "base/bug.h"
 
-/* An identifier for emitted text: "layer.attn.c_attn[0]" + "weight" gives layer_attn_c_attn_0_weight. */
+/* An identifier for emitted text: "layer.attn.c_attn[0]" + "weight" gives
+ * layer_attn_c_attn_0_weight. */
 static char *param_name(struct arena *arena, const char *path, const char *part)
 {
 	char *text = arena_text(arena, "%s_%s", path, part);
@@ -31,8 +32,8 @@ static double product(const struct builder *b, struct dims dims)
 	return n;
 }
 
-/* Sources of the scale: linear normal with the root of its inputs, halved in variance by every one of
- * the 2 * layers sums of a residual stream; lookup 0.02 (GPT-2). */
+/* Sources of the scale: linear normal with the root of its inputs, halved in variance by every one
+ * of the 2 * layers sums of a residual stream; lookup 0.02 (GPT-2). */
 static double initial_std(const struct builder *b, const struct model_call *call)
 {
 	if (call->op == OPERATOR_lookup)

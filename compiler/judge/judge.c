@@ -3,7 +3,7 @@
 
 #include "base/bug.h"
 #include "base/num.h"
-#include "judge/lines.h"
+#include "judge/table_lines.h"
 #include "judge/rules.h"
 
 static uint32_t heaviest(const struct layout *layout)

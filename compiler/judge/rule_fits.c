@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* E0401: the table, where the peak is, and the bytes a weight. */
-#include "judge/lines.h"
+#include "judge/table_lines.h"
 #include "judge/rules.h"
 #include "judge/table.h"
 

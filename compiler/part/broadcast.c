@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element-wise operators over operands that lack dims of the result, and the sum that undoes it: dims
- * become runs (count, stride), as runtime/include/rt/kernels.def takes them. */
+/* Element-wise operators over operands that lack dims of the result, and the sum that undoes it:
+ * dims become runs (count, stride), as runtime/include/rt/kernels.def takes them. */
 #include "part/lower.h"
 
 enum { RUNS_MAX = 4 };
@@ -47,7 +47,8 @@ static struct runs runs_of(struct lower *l, struct dims whole, struct dims part)
 	return runs;
 }
 
-/* Dims of runs after run `i`: their product is its stride. `only_had`: within the shorter tensor. */
+/* Dims of runs after run `i`: their product is its stride. `only_had`: within the shorter tensor.
+ */
 static struct dims after(const struct runs *runs, uint32_t i, bool only_had)
 {
 	struct dims dims = {0};
@@ -58,14 +59,15 @@ static struct dims after(const struct runs *runs, uint32_t i, bool only_had)
 }
 
 /* n, then (count, stride) of each run, for a tensor that has the `has` runs or (whole) all. */
-static void layout(struct lower *l, struct step *step, const struct runs *runs, bool whole)
+static void layout(struct lower *l, struct step *step, const struct runs *runs,
+		   struct tensor_id y, bool whole)
 {
 	step_size(step, size_number(runs->n));
 	for (uint32_t i = 0; i < runs->n; i++) {
 		bool missing = !whole && !runs->has[i];
-		step_size(step, size_of(l, runs->dims[i], 1));
+		step_size(step, size_in(l, y, runs->dims[i]));
 		step_size(step, missing ? size_number(0)
-					: size_of(l, after(runs, i, !whole), 1));
+					: size_in(l, y, after(runs, i, !whole)));
 	}
 }
 
@@ -76,12 +78,12 @@ static void elements(struct lower *l, const struct graph_node *node, enum rt_row
 	const struct tensor *a = &tensors[node->in[0].at], *b = &tensors[node->in[1].at];
 	bool a_whole = a->dims.n == y->dims.n, b_whole = b->dims.n == y->dims.n;
 	struct runs runs = runs_of(l, y->dims, a_whole ? b->dims : a->dims);
-	struct step *step = step_new(l, row, y->type, size_of(l, y->dims, 1));
+	struct step *step = step_new(l, row, y->type, size_in(l, node->out[0], y->dims));
 	step_read(l, step, node->in[0]);
 	step_read(l, step, node->in[1]);
 	step_write(l, step, node->out[0]);
-	layout(l, step, &runs, a_whole);
-	layout(l, step, &runs, b_whole);
+	layout(l, step, &runs, node->out[0], a_whole);
+	layout(l, step, &runs, node->out[0], b_whole);
 }
 
 void lower_add(struct lower *l, const struct graph_node *node)
@@ -99,7 +101,8 @@ void lower_mul(struct lower *l, const struct graph_node *node)
 	elements(l, node, RT_ROW_mul);
 }
 
-static void reduce_runs(struct lower *l, struct step *step, const struct runs *runs, bool kept)
+static void reduce_runs(struct lower *l, struct step *step, const struct runs *runs,
+			struct tensor_id x, bool kept)
 {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < runs->n; i++)
@@ -108,8 +111,8 @@ static void reduce_runs(struct lower *l, struct step *step, const struct runs *r
 	for (uint32_t i = 0; i < runs->n; i++) {
 		if (runs->has[i] != kept)
 			continue;
-		step_size(step, size_of(l, runs->dims[i], 1));
-		step_size(step, size_of(l, after(runs, i, false), 1));
+		step_size(step, size_in(l, x, runs->dims[i]));
+		step_size(step, size_in(l, x, after(runs, i, false)));
 	}
 }
 
@@ -118,9 +121,9 @@ void lower_reduce(struct lower *l, const struct graph_node *node)
 	const struct tensor *x = &l->graph->tensors[node->in[0].at];
 	const struct tensor *y = &l->graph->tensors[node->out[0].at];
 	struct runs runs = runs_of(l, x->dims, y->dims);
-	struct step *step = step_new(l, RT_ROW_reduce, y->type, size_of(l, y->dims, 1));
+	struct step *step = step_new(l, RT_ROW_reduce, y->type, size_in(l, node->out[0], y->dims));
 	step_read(l, step, node->in[0]);
 	step_write(l, step, node->out[0]);
-	reduce_runs(l, step, &runs, true);
-	reduce_runs(l, step, &runs, false);
+	reduce_runs(l, step, &runs, node->in[0], true);
+	reduce_runs(l, step, &runs, node->in[0], false);
 }

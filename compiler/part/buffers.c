@@ -20,10 +20,17 @@ uint64_t buffer_stride(const struct buffer *buffer)
 	return num_times(n, type_bytes[buffer->type]).value;
 }
 
+uint64_t buffer_tail(const struct buffer *buffer)
+{
+	return num_times(num_from(buffer->tail), type_bytes[buffer->type]).value;
+}
+
 enum rt_type lower_type(const struct lower *l, const struct value *word)
 {
 	(void)l;
-	return name_is(word->word, "fp64") ? RT_F64 : name_is(word->word, "bf16") ? RT_BF16 : RT_F32;
+	if (name_is(word->word, "fp64"))
+		return RT_F64;
+	return name_is(word->word, "bf16") ? RT_BF16 : RT_F32;
 }
 
 struct buffer buffer_new(struct lower *l, const char *name, enum item item, enum rt_type type,
@@ -44,6 +51,13 @@ struct buffer buffer_new(struct lower *l, const char *name, enum item item, enum
 		.elements = graph_elements(l->graph, dims, true),
 	};
 	return buffer;
+}
+
+/* Elements of a tensor as this rank holds it. */
+static void held_as(struct lower *l, struct buffer *buffer, struct tensor_id t)
+{
+	buffer->elements = (uint64_t)size_in(l, t, buffer->dims).value;
+	buffer->spread = l->flow->spreads[t.at];
 }
 
 uint32_t buffer_add(struct lower *l, struct buffer buffer)
@@ -99,14 +113,66 @@ static void data_buffers(struct lower *l)
 	l->exact = words(l, "norm_words", RT_I64, RT_EXACT_WORDS, LIFE_RUN, 1);
 }
 
+/* Elements of all layers of a parameter here, padding between them included. */
+static struct num whole_elements(struct lower *l, uint32_t param)
+{
+	const struct param *p = &l->graph->params[param];
+	uint64_t one = (uint64_t)size_in(l, p->weight, dims_join(p->rows, p->columns)).value;
+	return p->layers == 1 ? num_from(one)
+			      : num_times(num_round_up(num_from(one), 64), p->layers);
+}
+
+/* ZeRO: state of the optimizer is cut into equal slices over the ranks of a factor, at multiples
+ * of 64 elements, whatever the tensor's shape. */
+static void slice_state(struct lower *l, uint32_t param)
+{
+	struct param_buffers *out = &l->program->params[param];
+	out->flat = zero_factors(l);
+	uint64_t ranks = factors_ranks(&l->flow->factors, out->flat);
+	if (ranks <= 1) {
+		out->flat = 0;
+		return;
+	}
+	group_of(l, out->flat);
+	struct num whole = whole_elements(l, param);
+	uint64_t most = whole.value / ranks + (whole.value % ranks != 0);
+	struct num shard = num_round_up(num_from(most), 64);
+	l->overflow |= whole.overflow || shard.overflow;
+	out->shard = shard.value;
+}
+
+/* What lies behind the last layer so that all slices are of equal size. */
+static uint64_t tail_of(struct lower *l, uint32_t param)
+{
+	const struct param_buffers *p = &l->program->params[param];
+	if (p->flat == 0)
+		return 0;
+	uint64_t ranks = factors_ranks(&l->flow->factors, p->flat);
+	struct num slices = num_times(num_from(p->shard), ranks);
+	l->overflow |= slices.overflow;
+	uint64_t elements = l->graph->params[param].layers == 1
+				    ? num_round_up(whole_elements(l, param), 64).value
+				    : whole_elements(l, param).value;
+	return slices.value > elements ? slices.value - elements : 0;
+}
+
 static uint32_t param_buffer(struct lower *l, uint32_t param, const char *name, enum item item,
 			     enum rt_type type, enum life life)
 {
 	const struct param *p = &l->graph->params[param];
 	struct dims dims = dims_join(p->rows, p->columns);
 	struct buffer b = buffer_new(l, name, item, type, life, dims);
+	held_as(l, &b, p->weight);
 	b.param = param;
 	b.layers = p->layers;
+	b.tail = tail_of(l, param);
+	if (item == ITEM_OPTIMIZER && l->program->params[param].flat) {
+		b.dims.n = 0;
+		b.elements = l->program->params[param].shard;
+		b.flat = l->program->params[param].flat;
+		b.layers = 1;
+		b.tail = 0;
+	}
 	b.levels = life == LIFE_STEP ? l->levels : 1;
 	return buffer_add(l, b);
 }
@@ -122,9 +188,12 @@ static void weights_and_gradients(struct lower *l, uint32_t i)
 	const struct plan_precision *precision = &l->plan->precision;
 	struct param_buffers *out = &l->program->params[i];
 	l->span = p->span;
+	slice_state(l, i);
 	out->weight = param_buffer(l, i, p->name->text, ITEM_WEIGHTS,
 				   lower_type(l, &precision->params), LIFE_RUN);
 	l->sites[p->weight.at] = (struct site){out->weight, 0};
+	if (spread_mask(&l->flow->spreads[p->weight.at], SPREAD_CUT))
+		group_of(l, spread_mask(&l->flow->spreads[p->weight.at], SPREAD_CUT));
 	for (uint32_t k = 0; k < p->sites; k++) {
 		const char *name = l->graph->tensors[p->gradient[k].at].name->text;
 		out->gradient[k] = param_buffer(l, i, name, ITEM_GRADIENTS,
@@ -164,15 +233,17 @@ static void carried_buffers(struct lower *l)
 	l->span = x->span;
 	struct buffer b = buffer_new(l, arena_text(l->work->keep, "carried_%s", x->name->text),
 				     ITEM_ACTIVATIONS, x->type, LIFE_SLOT, x->dims);
+	held_as(l, &b, g->carried_out);
 	if (!num_add(l->model->layers, 1, &b.layers))
 		l->overflow = true;
 	uint32_t value = buffer_add(l, b);
 	b = buffer_new(l, arena_text(l->work->keep, "carried_%s_grad", x->name->text), ITEM_WORKING,
 		       dx->type, LIFE_TURN, dx->dims);
+	held_as(l, &b, g->adjoint_in);
 	b.layers = 2;
 	uint32_t adjoint = buffer_add(l, b);
-	l->sites[g->carried_in.at] = (struct site){value, 0};
-	l->sites[g->carried_out.at] = (struct site){value, 1};
+	l->sites[l->storage[g->carried_in.at]] = (struct site){value, 0};
+	l->sites[l->storage[g->carried_out.at]] = (struct site){value, 1};
 	l->sites[l->storage[g->adjoint_in.at]] = (struct site){adjoint, 0};
 	l->sites[l->storage[g->adjoint_out.at]] = (struct site){adjoint, 1};
 }
@@ -193,6 +264,7 @@ static void tensor_buffer(struct lower *l, uint32_t t)
 	}
 	l->span = tensor->span;
 	struct buffer b = buffer_new(l, tensor->name->text, item, tensor->type, life, tensor->dims);
+	held_as(l, &b, (struct tensor_id){t});
 	if (life == LIFE_SLOT && tensor->region == REGION_REPEAT)
 		b.layers = l->model->layers;
 	if (t == l->graph->logits.at)

@@ -13,7 +13,8 @@ struct site {
 
 struct lower {
 	const struct plan *plan;
-	const struct graph *graph;
+	const struct graph *graph; /* of a rank: flow->graph */
+	const struct flow *flow;
 	const struct model *model;
 	struct work *work;
 	struct program *program;
@@ -21,11 +22,12 @@ struct lower {
 	VEC(struct segment) segments;
 	VEC(struct step) steps;   /* of the segment that is made now */
 	struct site *sites;       /* by tensor */
-	const bool *outlives;     /* by tensor: read in another segment than the one that makes it */
+	const bool *outlives;     /* by tensor: read in another segment than its maker */
 	const uint32_t *storage;  /* by tensor: the tensor whose buffer it shares */
 	uint32_t levels;          /* copies of an accumulator */
 	uint32_t node;            /* node that is lowered now */
 	struct span span;
+	VEC(struct group) groups;
 	uint32_t tokens, targets, control, sums, exact, workspace;
 	bool overflow;
 	bool refused;             /* a call that no row of the kernel table computes */
@@ -43,11 +45,18 @@ uint32_t buffer_scratch(struct lower *l, const char *what, struct size size, enu
 /* ---- steps (steps.c) ---- */
 struct size size_of(struct lower *l, struct dims dims, int64_t factor);
 struct size size_logical(struct lower *l, struct dims dims);
+/* Dims as a rank holds them in tensor `t`. */
+struct size size_in(struct lower *l, struct tensor_id t, struct dims dims);
+/* Where this rank's block begins, if `size` is one block: its index times the size. 0 if not cut.
+ */
+struct size size_index(struct lower *l, struct size size);
 struct size size_number(int64_t value);
 /* Appends a kernel step of the node that is lowered now; valid until the next call. */
 struct step *step_new(struct lower *l, enum rt_row row, enum rt_type type, struct size rows);
 void step_read(struct lower *l, struct step *step, struct tensor_id t);
 void step_write(struct lower *l, struct step *step, struct tensor_id t);
+/* All operands read, then all results written. */
+void step_operands(struct lower *l, struct step *step, const struct graph_node *node);
 void step_absent(struct step *step);
 void step_use(struct lower *l, struct step *step, uint32_t buffer, bool write);
 void step_size(struct step *step, struct size size);
@@ -56,6 +65,13 @@ void step_scalar(struct step *step, double scalar);
 uint32_t segment_end(struct lower *l, const char *name, struct span span, enum phase phase,
 		     enum region region, bool by_layer);
 
+/* Factors over which ZeRO slices the state of the optimizer. */
+uint32_t zero_factors(const struct lower *l);
+
+/* ---- groups (mends.c) ---- */
+/* The group of ranks that differ in these factors only; made at its first use. */
+uint32_t group_of(struct lower *l, uint32_t factors);
+
 /* ---- operators, update, schedule ---- */
 void lower_node(struct lower *l, uint32_t node);
 /* element-wise operators with broadcasting (broadcast.c) */
@@ -63,6 +79,18 @@ void lower_add(struct lower *l, const struct graph_node *node);
 void lower_sub(struct lower *l, const struct graph_node *node);
 void lower_mul(struct lower *l, const struct graph_node *node);
 void lower_reduce(struct lower *l, const struct graph_node *node);
+/* the loss (lower_vocab.c) */
+void lower_cross_entropy(struct lower *l, const struct graph_node *node);
+void lower_cross_entropy_backward(struct lower *l, const struct graph_node *node);
+void lower_vocab_max(struct lower *l, const struct graph_node *node);
+void lower_vocab_sum(struct lower *l, const struct graph_node *node);
+void lower_vocab_loss(struct lower *l, const struct graph_node *node);
+/* collectives (mends.c) */
+void lower_all_reduce(struct lower *l, const struct graph_node *node);
+void lower_all_reduce_max(struct lower *l, const struct graph_node *node);
+void lower_reduce_scatter(struct lower *l, const struct graph_node *node);
+void lower_all_gather(struct lower *l, const struct graph_node *node);
+void lower_slice(struct lower *l, const struct graph_node *node);
 void lower_update(struct lower *l, struct role *role);
 void lower_begin(struct lower *l, struct role *role);
 void lower_merge(struct lower *l, struct role *role);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes to steps: which kernel row computes an operator, over how many rows, with which arguments. The
- * order of arguments is that of runtime/include/rt/kernels.def. */
+/* Nodes to steps: which kernel row computes an operator, over how many rows, with which arguments.
+ * The order of arguments is that of runtime/include/rt/kernels.def. */
 #include "part/lower.h"
 
 #include "base/bug.h"
@@ -38,19 +38,10 @@ static struct step *kernel(struct lower *l, enum rt_row row, struct tensor_id ty
 	return step_new(l, row, type_of(l, typed), rows);
 }
 
-/* All operands read, then all results written. */
-static void operands(struct lower *l, struct step *step, const struct graph_node *node)
-{
-	for (uint32_t i = 0; i < node->nin; i++)
-		step_read(l, step, node->in[i]);
-	for (uint32_t i = 0; i < node->nout; i++)
-		step_write(l, step, node->out[i]);
-}
-
 static void lower_elements(struct lower *l, const struct graph_node *node, enum rt_row row)
 {
-	struct size rows = size_of(l, dims_of(l, node->out[0]), 1);
-	operands(l, kernel(l, row, node->out[0], rows), node);
+	struct size rows = size_in(l, node->out[0], dims_of(l, node->out[0]));
+	step_operands(l, kernel(l, row, node->out[0], rows), node);
 }
 
 #define ELEMENTS(name)                                                                             \
@@ -67,25 +58,47 @@ ELEMENTS(gelu_erf_backward)
 ELEMENTS(silu_backward)
 ELEMENTS(relu_backward)
 
+/* A table whose rows are cut: sizes go on with the rows here, and the number of the first. */
+static void part_of_table(struct lower *l, struct step *step, struct tensor_id table,
+			  const struct graph_node *node)
+{
+	struct size here = size_in(l, table, node->from);
+	uint32_t cuts = 0;
+	for (uint32_t i = 0; i < here.dims.n; i++)
+		cuts |= here.cuts[i];
+	if (cuts == 0)
+		return;
+	step->row = step->row == RT_ROW_lookup ? RT_ROW_lookup_part : RT_ROW_lookup_part_backward;
+	step_size(step, here);
+	step_size(step, size_index(l, here));
+}
+
 static void lower_lookup(struct lower *l, const struct graph_node *node)
 {
-	struct size rows = size_of(l, dims_of(l, node->in[0]), 1);
+	struct size rows = size_in(l, node->in[0], dims_of(l, node->in[0]));
 	struct step *step = kernel(l, RT_ROW_lookup, node->out[0], rows);
-	operands(l, step, node);
-	step_size(step, size_of(l, node->to, 1));
+	step_operands(l, step, node);
+	step_size(step, size_in(l, node->in[1], node->to));
 	step_size(step, size_logical(l, node->from));
+	part_of_table(l, step, node->in[1], node);
 }
 
 static void lower_lookup_backward(struct lower *l, const struct graph_node *node)
 {
-	struct size rows = size_logical(l, node->from);
-	struct step *step = kernel(l, RT_ROW_lookup_backward, node->in[1], rows);
-	operands(l, step, node);
-	step_size(step, size_of(l, node->to, 1));
-	step_size(step, size_of(l, dims_of(l, node->in[0]), 1));
+	struct step *step =
+		kernel(l, RT_ROW_lookup_backward, node->in[1], size_logical(l, node->from));
+	step_operands(l, step, node);
+	step_size(step, size_in(l, node->out[0], node->to));
+	step_size(step, size_in(l, node->in[0], dims_of(l, node->in[0])));
+	part_of_table(l, step, node->out[0], node);
+	if (step->row == RT_ROW_lookup_part_backward) {
+		step->rows = size_in(l, node->out[0], node->from);
+		step->sizes[2] = size_logical(l, node->from);
+	}
 }
 
-/* c[m, n] = a b; k is summed over. The scratch buffer grows to the largest that any product needs. */
+/* c[m, n] = a b; k is summed over. The scratch buffer grows to the largest that any product needs.
+ */
 static void matmul(struct lower *l, struct tensor_id a, struct tensor_id b, struct tensor_id bias,
 		   struct tensor_id c, const struct size size[3], uint32_t flags)
 {
@@ -118,8 +131,9 @@ static void matmul(struct lower *l, struct tensor_id a, struct tensor_id b, stru
 static void lower_linear(struct lower *l, const struct graph_node *node)
 {
 	struct dims x = dims_of(l, node->in[0]);
-	struct size size[3] = {size_of(l, dims_head(x, x.n - node->from.n), 1),
-			       size_of(l, node->to, 1), size_of(l, node->from, 1)};
+	struct size size[3] = {size_in(l, node->in[0], dims_head(x, x.n - node->from.n)),
+			       size_in(l, node->in[1], node->to),
+			       size_in(l, node->in[1], node->from)};
 	matmul(l, node->in[0], node->in[1], node->in[2], node->out[0], size, STEP_TRANS_B);
 }
 
@@ -127,8 +141,9 @@ static void lower_linear_input(struct lower *l, const struct graph_node *node)
 {
 	const struct tensor_id none = {NO_ID};
 	struct dims dy = dims_of(l, node->in[0]);
-	struct size size[3] = {size_of(l, dims_head(dy, dy.n - node->to.n), 1),
-			       size_of(l, node->from, 1), size_of(l, node->to, 1)};
+	struct size size[3] = {size_in(l, node->in[0], dims_head(dy, dy.n - node->to.n)),
+			       size_in(l, node->in[1], node->from),
+			       size_in(l, node->in[1], node->to)};
 	matmul(l, node->in[0], node->in[1], none, node->out[0], size,
 	       node->adds ? STEP_ADDS : 0);
 }
@@ -137,8 +152,9 @@ static void lower_linear_weight(struct lower *l, const struct graph_node *node)
 {
 	const struct tensor_id none = {NO_ID};
 	struct dims dy = dims_of(l, node->in[0]);
-	struct size size[3] = {size_of(l, node->to, 1), size_of(l, node->from, 1),
-			       size_of(l, dims_head(dy, dy.n - node->to.n), 1)};
+	struct size size[3] = {size_in(l, node->out[0], node->to),
+			       size_in(l, node->out[0], node->from),
+			       size_in(l, node->in[0], dims_head(dy, dy.n - node->to.n))};
 	matmul(l, node->in[0], node->in[1], none, node->out[0], size, STEP_TRANS_A | STEP_ADDS);
 }
 
@@ -174,8 +190,8 @@ static uint32_t partials_of(struct lower *l, const char *what, int64_t blocks,
 static void lower_linear_bias(struct lower *l, const struct graph_node *node)
 {
 	struct dims dy = dims_of(l, node->in[0]);
-	struct size rows = size_of(l, dims_head(dy, dy.n - node->to.n), 1);
-	struct size columns = size_of(l, node->to, 1);
+	struct size rows = size_in(l, node->in[0], dims_head(dy, dy.n - node->to.n));
+	struct size columns = size_in(l, node->out[0], node->to);
 	int64_t blocks = blocks_of(RT_ROW_columns, rows);
 	uint32_t partials = partials_of(l, "partials", blocks, columns, type_of(l, node->in[0]));
 	struct step *step = kernel(l, RT_ROW_columns, node->in[0], rows);
@@ -188,8 +204,9 @@ static void lower_linear_bias(struct lower *l, const struct graph_node *node)
 static void norm(struct lower *l, const struct graph_node *node, enum rt_row row)
 {
 	struct dims x = dims_of(l, node->in[0]);
-	struct step *step = kernel(l, row, node->in[0], size_of(l, dims_head(x, x.n - 1), 1));
-	operands(l, step, node);
+	struct size rows = size_in(l, node->in[0], dims_head(x, x.n - 1));
+	struct step *step = kernel(l, row, node->in[0], rows);
+	step_operands(l, step, node);
 	step_size(step, size_of(l, dims_tail(x, 1), 1));
 	step_scalar(step, node->scalar[0]);
 }
@@ -208,7 +225,7 @@ static void norm_backward(struct lower *l, const struct graph_node *node, enum r
 {
 	static const char *const names[] = {"", "partials", "bias_partials"};
 	struct dims x = dims_of(l, node->in[0]);
-	struct size rows = size_of(l, dims_head(x, x.n - 1), 1);
+	struct size rows = size_in(l, node->in[0], dims_head(x, x.n - 1));
 	struct size columns = size_of(l, dims_tail(x, 1), 1);
 	int64_t blocks = blocks_of(row, rows);
 	uint32_t partials[3] = {0};
@@ -240,7 +257,7 @@ static void lower_rope_table(struct lower *l, const struct graph_node *node)
 	struct dims dims = dims_of(l, node->out[0]);
 	struct step *step =
 		kernel(l, RT_ROW_rope_table, node->out[0], size_of(l, dims_head(dims, 1), 1));
-	operands(l, step, node);
+	step_operands(l, step, node);
 	step_size(step, size_of(l, node->from, 1));
 	step_size(step, size_number(0));
 	for (int i = 0; i < 5; i++)
@@ -256,11 +273,11 @@ static void rotate(struct lower *l, const struct graph_node *node, double sign)
 		tokens++;
 	for (uint32_t i = tokens + 1; i + 1 < x.n; i++)
 		heads.at[heads.n++] = x.at[i];
-	struct step *step =
-		kernel(l, RT_ROW_rope, node->in[0], size_of(l, dims_head(x, tokens + 1), 1));
-	operands(l, step, node);
+	struct size rows = size_in(l, node->in[0], dims_head(x, tokens + 1));
+	struct step *step = kernel(l, RT_ROW_rope, node->in[0], rows);
+	step_operands(l, step, node);
 	step_size(step, size_of(l, (struct dims){1, {l->model->tokens}}, 1));
-	step_size(step, size_of(l, heads, 1));
+	step_size(step, size_in(l, node->in[0], heads));
 	step_size(step, size_of(l, dims_tail(x, 1), 1));
 	step_scalar(step, sign);
 }
@@ -280,17 +297,20 @@ static void attend(struct lower *l, const struct graph_node *node, enum rt_row r
 {
 	struct dims q = dims_of(l, node->in[0]), k = dims_of(l, node->in[1]);
 	struct step *step = kernel(l, row, node->in[0], size_number(1));
-	operands(l, step, node);
+	step_operands(l, step, node);
 	if (node->scalar[0] > 0)
 		step_use(l, step, l->control, false);
 	else
 		step_absent(step);
+	struct dims heads = {1, {q.at[q.n - 2]}}, kv_heads = {1, {k.at[k.n - 2]}};
 	step_size(step, size_of(l, dims_head(q, q.n - 3), 1));
 	step_size(step, size_of(l, (struct dims){1, {q.at[q.n - 3]}}, 1));
-	step_size(step, size_of(l, (struct dims){1, {q.at[q.n - 2]}}, 1));
-	step_size(step, size_of(l, (struct dims){1, {k.at[k.n - 2]}}, 1));
+	step_size(step, size_in(l, node->in[0], heads));
+	step_size(step, size_in(l, node->in[1], kv_heads));
 	step_size(step, size_of(l, dims_tail(q, 1), 1));
 	step_size(step, size_number(node->stream));
+	step_size(step, size_index(l, size_in(l, node->in[0], heads)));
+	step_size(step, size_of(l, heads, 1));
 	step_scalar(step, node->scalar[0]);
 	step->stream_by_layer = node->scalar[0] > 0 && node->region == REGION_REPEAT;
 	step->flags = node->causal ? STEP_CAUSAL : 0;
@@ -312,10 +332,30 @@ static void lower_attend_backward(struct lower *l, const struct graph_node *node
 	attend(l, node, RT_ROW_attend_backward);
 }
 
+/* Elements of x from its first cut dim inwards, here and whole, and where this rank's begin: a
+ * mask goes by the element's place in the whole tensor. Rows are cut as one run. */
+static void part_of_mask(struct lower *l, struct step *step, struct tensor_id t)
+{
+	struct dims x = dims_of(l, t);
+	for (uint32_t i = 0; i < x.n; i++) {
+		struct size here = size_in(l, t, dims_tail(x, x.n - i));
+		if (here.cuts[0] == 0)
+			continue;
+		if (x.at[i] == l->model->tokens)
+			here = size_in(l, t, x);
+		step->row = RT_ROW_dropout_part;
+		step_size(step, here);
+		step_size(step, x.at[i] == l->model->tokens ? here
+							    : size_of(l, dims_tail(x, x.n - i), 1));
+		step_size(step, size_index(l, here));
+		return;
+	}
+}
+
 static void lower_dropout(struct lower *l, const struct graph_node *node)
 {
 	struct dims x = dims_of(l, node->in[0]);
-	struct step *step = kernel(l, RT_ROW_dropout, node->in[0], size_of(l, x, 1));
+	struct step *step = kernel(l, RT_ROW_dropout, node->in[0], size_in(l, node->in[0], x));
 	step_read(l, step, node->in[0]);
 	step_use(l, step, l->control, false);
 	step_write(l, step, node->out[0]);
@@ -327,45 +367,24 @@ static void lower_dropout(struct lower *l, const struct graph_node *node)
 		step_size(step, size_number(0));
 	step_scalar(step, node->scalar[0]);
 	step->stream_by_layer = node->region == REGION_REPEAT;
+	part_of_mask(l, step, node->in[0]);
 }
 
 static void lower_scale(struct lower *l, const struct graph_node *node)
 {
-	struct size rows = size_of(l, dims_of(l, node->out[0]), 1);
+	struct size rows = size_in(l, node->out[0], dims_of(l, node->out[0]));
 	struct step *step = kernel(l, RT_ROW_scale, node->out[0], rows);
-	operands(l, step, node);
+	step_operands(l, step, node);
 	step_scalar(step, node->scalar[0]);
-}
-
-static void lower_cross_entropy(struct lower *l, const struct graph_node *node)
-{
-	struct dims x = dims_of(l, node->in[0]);
-	struct size rows = size_of(l, dims_head(x, x.n - 1), 1);
-	struct step *step = kernel(l, RT_ROW_cross_entropy, node->in[0], rows);
-	operands(l, step, node);
-	step_size(step, size_of(l, dims_tail(x, 1), 1));
-	step_size(step, size_logical(l, dims_tail(x, 1)));
-	step = kernel(l, RT_ROW_loss_sum, node->in[0], size_number(1));
-	step_read(l, step, node->out[1]);
-	step_read(l, step, node->in[1]);
-	step_use(l, step, l->sums, true);
-	step_size(step, rows);
-}
-
-static void lower_cross_entropy_backward(struct lower *l, const struct graph_node *node)
-{
-	struct dims x = dims_of(l, node->in[0]);
-	struct size rows = size_of(l, dims_head(x, x.n - 1), 1);
-	struct step *step = kernel(l, RT_ROW_cross_entropy_backward, node->in[0], rows);
-	operands(l, step, node);
-	step_size(step, size_of(l, dims_tail(x, 1), 1));
-	step_size(step, size_logical(l, dims_tail(x, 1)));
 }
 
 static lower_rule *const rules[] = {
 #define OP(name, ins, outs, gradient, backward, doc) lower_##name,
 #include "graph/ops.def"
 #undef OP
+#define MEND(name, ins, outs, doc) lower_##name,
+#include "part/mends.def"
+#undef MEND
 };
 
 void lower_node(struct lower *l, uint32_t node)

@@ -15,7 +15,10 @@ static bool refuse(const struct plan *plan, struct work *work)
 	bool refused = false;
 	for (uint32_t i = 0; i < plan->nstrategies; i++) {
 		const struct strategy *s = &plan->strategies[i];
-		if (s->kind == STRATEGY_DATA || plan_ranks(plan, s) <= 1)
+		bool emitted = s->kind == STRATEGY_DATA || s->kind == STRATEGY_TENSOR ||
+			       s->kind == STRATEGY_SEQUENCE ||
+			       (s->kind == STRATEGY_ZERO && s->stage == 1);
+		if (emitted || plan_ranks(plan, s) <= 1)
 			continue;
 		refused = true;
 		if (!work->check_only)
@@ -104,8 +107,8 @@ static uint32_t region_segment(struct lower *l, bool backward, enum region regio
 			   region == REGION_REPEAT);
 }
 
-/* Embedding, layers up, head; or head, layers down, embedding. Outside the layers `layer` is that of
- * the neighbouring block, so that carried tensors are found by the same arithmetic. */
+/* Embedding, layers up, head; or head, layers down, embedding. Outside the layers `layer` is that
+ * of the neighbouring block, so that carried tensors are found by the same arithmetic. */
 static struct body direction(struct lower *l, bool backward)
 {
 	uint64_t last = l->model->layers - 1;
@@ -159,23 +162,14 @@ static void schedule(struct lower *l, struct role *role)
 	role->schedule = (struct rt_schedule){(uint32_t)l->plan->micro_batches, 1, 1, run, 1};
 }
 
-static void groups(struct lower *l)
+/* The group that splits the batch comes first: the runtime knows it by its number. */
+static void data_group(struct lower *l)
 {
-	const struct plan *plan = l->plan;
-	const struct strategy *data = plan_strategy(plan, STRATEGY_DATA);
-	struct program *p = l->program;
-	if (!data)
-		return;
-	p->groups = ARENA_NEW(l->work->keep, struct group);
-	p->ngroups = 1;
-	char *name = arena_text(l->work->keep, "%s", "");
-	for (uint32_t i = 0; i < data->naxes; i++) {
-		const struct axis *axis = &plan->axes[data->axes[i]];
-		name = arena_text(l->work->keep, "%s%s%s", name, i ? "_" : "", axis->name->text);
-		p->groups->axes |= 1u << data->axes[i];
-	}
-	p->groups->name = name_of(l->work->names, name);
-	p->groups->ranks = (uint64_t)plan_ranks(plan, data);
+	uint32_t mask = 0;
+	for (uint32_t f = 0; f < l->flow->factors.n; f++)
+		if (l->flow->factors.at[f].data)
+			mask |= 1u << f;
+	group_of(l, mask);
 }
 
 static uint32_t log2_of(int64_t n)
@@ -197,18 +191,9 @@ static void types(struct lower *l)
 	l->program->statistics = l->program->compute == RT_F64 ? RT_F64 : RT_F32;
 }
 
-static void spreads(struct lower *l)
-{
-	for (uint32_t t = 0; t < l->graph->ntensors; t++)
-		if (l->sites[t].buffer != NO_ID)
-			l->buffers.at[l->sites[t].buffer].spread =
-				spread_of(l->graph, (struct tensor_id){t});
-}
-
 static void finish(struct lower *l, struct role *role)
 {
 	struct program *p = l->program;
-	spreads(l);
 	role->tokens = l->tokens;
 	role->targets = l->targets;
 	role->control = l->control;
@@ -220,27 +205,33 @@ static void finish(struct lower *l, struct role *role)
 	p->nbuffers = l->buffers.n;
 	p->segments = l->segments.at;
 	p->nsegments = l->segments.n;
+	p->groups = l->groups.at;
+	p->ngroups = l->groups.n;
 }
 
 bool part_build(const struct graph *graph, struct program *out, struct work *work)
 {
-	struct lower l = {.plan = graph->plan, .graph = graph, .model = graph->model,
+	struct flow *flow = ARENA_NEW(work->keep, struct flow);
+	*out = (struct program){.plan = graph->plan};
+	if (refuse(graph->plan, work) || !flow_build(graph, flow, work))
+		return false;
+	const struct graph *local = &flow->graph;
+	struct lower l = {.plan = graph->plan, .graph = local, .flow = flow, .model = graph->model,
 			  .work = work, .program = out};
 	struct role *role = ARENA_NEW(work->keep, struct role);
-	uint32_t *storage = storage_of(graph, work->scratch);
+	uint32_t *storage = storage_of(local, work->scratch);
 	int64_t lanes = graph->plan->train.lanes.i / graph->plan->data_ranks;
-	*out = (struct program){.graph = graph, .plan = graph->plan};
-	if (refuse(graph->plan, work))
-		return false;
+	out->graph = local;
+	out->flow = flow;
 	out->params = ARENA_ARRAY(work->keep, struct param_buffers, graph->nparams + 1);
 	l.storage = storage;
-	l.outlives = outlives_of(graph, storage, work->scratch);
-	l.sites = ARENA_ARRAY(work->scratch, struct site, graph->ntensors + 1);
+	l.outlives = outlives_of(local, storage, work->scratch);
+	l.sites = ARENA_ARRAY(work->scratch, struct site, local->ntensors + 1);
 	l.levels = log2_of(lanes) + 1;
 	role->name = name_of(work->names, "all");
 	role->lanes = (uint32_t)lanes;
 	types(&l);
-	groups(&l);
+	data_group(&l);
 	lower_buffers(&l);
 	lower_start(&l, role);
 	lower_begin(&l, role);

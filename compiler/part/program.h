@@ -5,7 +5,7 @@
 #define PART_PROGRAM_H
 
 #include "graph/graph.h"
-#include "part/spread.h"
+#include "part/collect.h"
 #include "rt/schedule.h"
 
 enum item {
@@ -34,10 +34,12 @@ struct buffer {
 	enum life life;
 	uint32_t param;          /* graph parameter or NO_ID */
 	uint64_t layers, slots, levels; /* copies */
-	uint32_t segment, from, to;     /* LIFE_SEGMENT: steps from..to of that segment, inclusive */
+	uint32_t segment, from, to;     /* LIFE_SEGMENT: its steps, both inclusive */
 	struct spread spread;
+	uint32_t flat;           /* factors over which it is a slice of the flat tensor (ZeRO) */
 	struct dims dims;        /* local shape; n == 0 for blocks of words */
 	uint64_t elements;       /* of one copy on one rank, padding included */
+	uint64_t tail;           /* elements after the last layer: flat shards are of equal size */
 	uint64_t bytes;          /* elements * size of type, before alignment */
 };
 
@@ -46,21 +48,31 @@ struct use {
 	int8_t layer_plus;       /* copy of layer + layer_plus */
 	int8_t level_plus;       /* copy of level + level_plus */
 	bool by_layer, by_slot, by_level, write;
+	bool shard;              /* this rank's slice of all layers: params[..].shard long */
 };
 
 /* Product of local dims and a factor: printed by name, counted by value. */
 struct size {
 	struct dims dims;
+	uint16_t cuts[DIM_MAX];  /* factors that cut each of dims, bit i = factor i */
 	bool logical;            /* padding not counted */
+	uint32_t index_in;       /* times this rank's index in the group of these factors; 0: no */
 	int64_t factor;
-	int64_t value;
+	int64_t value;           /* of rank 0's neighbour if index_in is set: one block */
 };
 
 enum step_kind { STEP_KERNEL, STEP_COLLECTIVE };
-enum collective { COLLECTIVE_ALL_REDUCE, COLLECTIVE_REDUCE_SCATTER, COLLECTIVE_ALL_GATHER };
+enum collective {
+	COLLECTIVE_ALL_REDUCE,
+	COLLECTIVE_MAX,
+	COLLECTIVE_REDUCE_SCATTER, /* uses: from, to; to is this rank's block of the sum */
+	COLLECTIVE_ALL_GATHER,     /* uses: from, to; sizes: outside the dim, inside */
+	COLLECTIVE_SLICE           /* uses: from, to; no message: this rank's block */
+};
 
 enum { STEP_TRANS_A = 1, STEP_TRANS_B = 2, STEP_ADDS = 4, STEP_CAUSAL = 8,
-       STEP_WHOLE = 16 /* rows: all copies of a layer of uses[0], padding between them included */ };
+       STEP_WHOLE = 16, /* rows: all layers of uses[0], padding between them included */
+       STEP_SHARD = 32  /* rows: this rank's slice of them */ };
 
 struct step {
 	enum step_kind kind;
@@ -71,13 +83,14 @@ struct step {
 	enum rt_type type;       /* of the kernel object, or of the sum */
 	uint32_t node;           /* graph node it computes, or NO_ID */
 	uint32_t flags;
-	struct use uses[RT_MAX_IN + RT_MAX_OUT]; /* in the order of the row's arguments: ins, outs */
+	struct use uses[RT_MAX_IN + RT_MAX_OUT]; /* as the row has them: ins, outs */
 	uint32_t nuses;
 	struct size rows;        /* LOOP rows, elements of a collective, bytes / size for clear */
 	struct size sizes[RT_MAX_SIZE];
 	uint32_t nsizes;
 	double scalars[RT_MAX_SCALAR];
 	uint32_t nscalars;
+	uint32_t counted_by;     /* only index 0 on these factors takes the step; 0: all */
 	bool stream_by_layer;    /* dropout: sizes[0] is first stream, the layer is added */
 	uint64_t flops;          /* of this rank, UINT64_MAX on overflow */
 };
@@ -119,17 +132,20 @@ enum { MATMUL_A, MATMUL_B, MATMUL_BIAS, MATMUL_C, MATMUL_WORKSPACE, MATMUL_USES 
 
 struct group {
 	const struct name *name; /* "dp" */
-	uint32_t axes;           /* bit i: axis i of the mesh varies */
+	uint32_t factors;        /* bit i: factor i of the mesh varies */
 	uint64_t ranks;          /* members of one such group */
 };
 
 /* Buffers of one parameter. moment and master: NO_ID if absent; gradient: one a use. */
 struct param_buffers {
 	uint32_t weight, gradient[SITES_MAX], master, moment1, moment2;
+	uint32_t flat;           /* factors over which the optimizer's state is sliced; 0: whole */
+	uint64_t shard;          /* elements of a slice, a multiple of 64; 0: whole */
 };
 
 struct program {
-	const struct graph *graph;
+	const struct graph *graph;   /* of a rank: tensors in the spreads it holds */
+	const struct flow *flow;
 	const struct plan *plan;
 	struct role *roles;
 	uint32_t nroles;
@@ -143,8 +159,8 @@ struct program {
 	enum rt_type compute, gradients, optimizer, statistics;
 };
 
-/* Graph to program. Assumes: all rules passed. False: a split that this version cannot emit (E0901 at
- * its place, unless work->check_only) or a size over 64 bits (E0114). */
+/* Graph to program. Assumes: all rules passed. False: a split that this version cannot emit (E0901
+ * at its place, unless work->check_only) or a size over 64 bits (E0114). */
 bool part_build(const struct graph *graph, struct program *out, struct work *work);
 
 /* BUG() unless: every use names a buffer, reads follow writes, schedules pair forwards with
@@ -156,5 +172,7 @@ void program_print(const struct program *program, const struct work *work, struc
 
 /* Bytes of one copy, rounded up to the 64 elements that every tensor starts at. */
 uint64_t buffer_stride(const struct buffer *buffer);
+/* Bytes after the last layer of each slot and level. */
+uint64_t buffer_tail(const struct buffer *buffer);
 
 #endif

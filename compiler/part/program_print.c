@@ -17,13 +17,20 @@ static const char *const type_names[] = {
 #undef RT_TYPE
 };
 
+static const char *const collective_names[] = {"all_reduce", "all_reduce_max", "reduce_scatter",
+					       "all_gather", "slice"};
+
 static void print_size(const struct program *p, const struct size *size, struct text *out)
 {
 	const struct model *model = p->graph->model;
 	if (size->dims.n == 0)
 		text_add(out, "%lld", (long long)size->value);
 	for (uint32_t i = 0; i < size->dims.n; i++)
-		text_add(out, "%s%s", i ? "*" : "", model->dims[size->dims.at[i]].name->text);
+		text_add(out, size->cuts[i] ? "%s%s/%llu" : "%s%s", i ? "*" : "",
+			 model->dims[size->dims.at[i]].name->text,
+			 (unsigned long long)factors_ranks(&p->flow->factors, size->cuts[i]));
+	if (size->index_in)
+		text_add(out, "*index");
 }
 
 static void print_use(const struct program *p, const struct use *use, struct text *out)
@@ -43,7 +50,8 @@ static void print_step(const struct program *p, const struct step *step, const s
 		       struct text *out)
 {
 	if (step->kind == STEP_COLLECTIVE)
-		text_add(out, "  all_reduce over %s", p->groups[step->group].name->text);
+		text_add(out, "  %s over %s", collective_names[step->collective],
+			 p->groups[step->group].name->text);
 	else
 		text_add(out, "  %s %s", row_names[step->row], type_names[step->type]);
 	text_add(out, " (");

@@ -59,8 +59,8 @@ static void verify_body(const struct program *p, const struct body *body)
 	}
 }
 
-/* Every micro-batch goes forward once, then backward once, and backward in ascending order; a slot is
- * free when it is taken. */
+/* Every micro-batch goes forward once, then backward once, and backward in ascending order; a slot
+ * is free when it is taken. */
 static void verify_schedule(const struct role *role, struct arena *arena)
 {
 	const struct rt_schedule *s = &role->schedule;

@@ -52,6 +52,27 @@ struct size size_logical(struct lower *l, struct dims dims)
 	return sized(l, dims, 1, true);
 }
 
+struct size size_in(struct lower *l, struct tensor_id t, struct dims dims)
+{
+	struct size size = sized(l, dims, 1, false);
+	const struct spread *spread = &l->flow->spreads[t.at];
+	for (uint32_t i = 0; i < dims.n; i++) {
+		uint32_t cuts = spread_cuts(spread, &l->flow->factors, dims.at[i]);
+		size.cuts[i] = (uint16_t)cuts;
+		size.value /= (int64_t)factors_ranks(&l->flow->factors, cuts);
+	}
+	return size;
+}
+
+struct size size_index(struct lower *l, struct size size)
+{
+	for (uint32_t i = 0; i < size.dims.n; i++)
+		size.index_in |= size.cuts[i];
+	if (size.index_in)
+		group_of(l, size.index_in);
+	return size.index_in ? size : size_number(0);
+}
+
 struct size size_number(int64_t value)
 {
 	return (struct size){.factor = value, .value = value};
@@ -112,6 +133,14 @@ void step_read(struct lower *l, struct step *step, struct tensor_id t)
 void step_write(struct lower *l, struct step *step, struct tensor_id t)
 {
 	step_tensor(l, step, t, true);
+}
+
+void step_operands(struct lower *l, struct step *step, const struct graph_node *node)
+{
+	for (uint32_t i = 0; i < node->nin; i++)
+		step_read(l, step, node->in[i]);
+	for (uint32_t i = 0; i < node->nout; i++)
+		step_write(l, step, node->out[i]);
 }
 
 void step_absent(struct step *step)

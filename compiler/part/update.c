@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens once a step: clearing, merging lanes, reducing gradients, the norm, the optimizer. Each
- * statement covers all copies of a layer at once: padding between copies is zero and stays zero. */
+/* What happens once a step: clearing, merging lanes, reducing gradients, the norm, the optimizer.
+ * Each statement covers all copies of a layer at once: padding between copies is zero and stays
+ * zero. */
 #include "part/lower.h"
 
 #include "base/bug.h"
@@ -30,19 +31,11 @@ static void clear(struct lower *l, uint32_t buffer)
 	step_use(l, whole_step(l, RT_ROW_clear, buffer), buffer, true);
 }
 
-/* Group of the ranks that hold terms of this gradient; NO_ID if one rank holds the sum. */
-static uint32_t reducing_group(struct lower *l, struct tensor_id gradient)
+static void all_reduce(struct lower *l, uint32_t buffer, uint32_t factors)
 {
-	struct spread spread = spread_of(l->graph, gradient);
-	uint32_t axes = spread_partial(&spread);
-	for (uint32_t i = 0; i < l->program->ngroups; i++)
-		if (axes && l->program->groups[i].axes == axes)
-			return l->program->groups[i].ranks > 1 ? i : NO_ID;
-	return NO_ID;
-}
-
-static void all_reduce(struct lower *l, uint32_t buffer, uint32_t group)
-{
+	if (factors_ranks(&l->flow->factors, factors) <= 1)
+		return;
+	uint32_t group = group_of(l, factors);
 	struct step *step = whole_step(l, RT_ROWS, buffer);
 	step->kind = STEP_COLLECTIVE;
 	step->collective = COLLECTIVE_ALL_REDUCE;
@@ -89,26 +82,102 @@ void lower_merge(struct lower *l, struct role *role)
 					       PHASE_UPDATE, REGION_BEFORE, false));
 }
 
+/* Factors that split the batch, or everything else. */
+static uint32_t factors_where(const struct lower *l, bool data)
+{
+	uint32_t mask = 0;
+	for (uint32_t f = 0; f < l->flow->factors.n; f++)
+		if (l->flow->factors.at[f].data == data && l->flow->factors.at[f].size > 1)
+			mask |= 1u << f;
+	return mask;
+}
+
+/* A statement on this rank's slice of a parameter's buffers. */
+static struct step *shard_step(struct lower *l, enum rt_row row, uint32_t param, uint32_t buffer)
+{
+	struct step *step = whole_step(l, row, buffer);
+	uint64_t shard = l->program->params[param].shard;
+	if (shard) {
+		step->flags |= STEP_SHARD;
+		step->rows = size_number((int64_t)shard);
+	}
+	return step;
+}
+
+/* A buffer that has all layers: the slice of it. */
+static void use_shard(struct lower *l, struct step *step, uint32_t param, uint32_t buffer,
+		      bool write)
+{
+	step_use(l, step, buffer, write);
+	step->uses[step->nuses - 1].shard = l->program->params[param].shard != 0;
+}
+
+/* Each rank of the slices' group gets the sum of its slice, in place. */
+static void reduce_to_shards(struct lower *l, uint32_t param, uint32_t buffer)
+{
+	const struct param_buffers *p = &l->program->params[param];
+	struct step *step = shard_step(l, RT_ROWS, param, buffer);
+	step->kind = STEP_COLLECTIVE;
+	step->collective = COLLECTIVE_REDUCE_SCATTER;
+	step->group = group_of(l, p->flat);
+	step_use(l, step, buffer, false);
+	use_shard(l, step, param, buffer, true);
+}
+
+/* Replicas of the slices: what is left to sum after the slices are. */
+static void reduce_shards(struct lower *l, uint32_t param, uint32_t buffer, uint32_t factors)
+{
+	if (factors_ranks(&l->flow->factors, factors) <= 1)
+		return;
+	struct step *step = shard_step(l, RT_ROWS, param, buffer);
+	step->kind = STEP_COLLECTIVE;
+	step->collective = COLLECTIVE_ALL_REDUCE;
+	step->group = group_of(l, factors);
+	use_shard(l, step, param, buffer, true);
+}
+
+static void reduce_gradient(struct lower *l, uint32_t param, uint32_t site)
+{
+	const struct param_buffers *p = &l->program->params[param];
+	uint32_t buffer = p->gradient[site];
+	uint32_t partial = flow_partial(l->flow, l->graph->params[param].gradient[site]);
+	if (p->flat == 0) {
+		all_reduce(l, buffer, partial);
+		return;
+	}
+	uint32_t data = factors_where(l, true);
+	all_reduce(l, buffer, partial & ~data);
+	reduce_to_shards(l, param, buffer);
+	reduce_shards(l, param, buffer, partial & data & ~p->flat);
+}
+
 static void reduce_gradients(struct lower *l)
 {
-	const struct graph *g = l->graph;
-	uint32_t group = NO_ID;
-	for (uint32_t i = 0; i < g->nparams; i++)
-		for (uint32_t k = 0; k < g->params[i].sites; k++) {
-			group = reducing_group(l, g->params[i].gradient[k]);
-			if (group != NO_ID)
-				all_reduce(l, l->program->params[i].gradient[k], group);
-		}
-	if (group != NO_ID)
-		all_reduce(l, l->sums, group);
+	for (uint32_t i = 0; i < l->graph->nparams; i++)
+		for (uint32_t k = 0; k < l->graph->params[i].sites; k++)
+			reduce_gradient(l, i, k);
+	all_reduce(l, l->sums, factors_where(l, true));
 }
 
 static void join_sites(struct lower *l)
 {
 	for (uint32_t i = 0; i < l->graph->nparams; i++)
-		for (uint32_t k = 1; k < l->graph->params[i].sites; k++)
-			accumulate(l, l->program->params[i].gradient[k],
-				   l->program->params[i].gradient[0], 0);
+		for (uint32_t k = 1; k < l->graph->params[i].sites; k++) {
+			const struct param_buffers *p = &l->program->params[i];
+			struct step *step =
+				shard_step(l, RT_ROW_accumulate, i, p->gradient[0]);
+			use_shard(l, step, i, p->gradient[k], false);
+			use_shard(l, step, i, p->gradient[0], true);
+		}
+}
+
+/* Factors whose ranks hold the same gradient: one of them counts it. Data ranks need no message:
+ * each holds the sum and counts it for itself. */
+static uint32_t replicated(const struct lower *l, uint32_t param)
+{
+	struct tensor_id weight = l->graph->params[param].weight;
+	const struct spread *spread = &l->flow->spreads[weight.at];
+	return factors_where(l, false) & ~spread_mask(spread, SPREAD_CUT);
 }
 
 static void norm(struct lower *l)
@@ -116,11 +185,15 @@ static void norm(struct lower *l)
 	clear(l, l->exact);
 	for (uint32_t i = 0; i < l->graph->nparams; i++) {
 		uint32_t g = l->program->params[i].gradient[0];
-		struct step *step = whole_step(l, RT_ROW_square_sum, g);
+		struct step *step = shard_step(l, RT_ROW_square_sum, i, g);
+		step->counted_by = replicated(l, i);
+		if (step->counted_by)
+			group_of(l, step->counted_by);
 		step->sizes[step->nsizes++] = step->rows;
-		step_use(l, step, g, false);
+		use_shard(l, step, i, g, false);
 		step_use(l, step, l->exact, true);
 	}
+	all_reduce(l, l->exact, factors_where(l, false) | zero_factors(l));
 	l->span = l->plan->train.clip.span;
 	struct step *step =
 		step_new(l, RT_ROW_step_scale, l->program->statistics, size_number(1));
@@ -134,19 +207,37 @@ static void adamw(struct lower *l, uint32_t param)
 {
 	const struct param_buffers *p = &l->program->params[param];
 	const struct plan_optimizer *o = &l->plan->optimizer;
-	uint32_t weight = p->master == NO_ID ? p->weight : p->master;
-	struct step *step = whole_step(l, RT_ROW_adamw, weight);
-	step_use(l, step, p->gradient[0], false);
+	struct step *step = shard_step(l, RT_ROW_adamw, param, p->weight);
+	use_shard(l, step, param, p->gradient[0], false);
 	step_use(l, step, l->control, false);
-	step_use(l, step, weight, true);
+	if (p->master == NO_ID)
+		use_shard(l, step, param, p->weight, true);
+	else
+		step_use(l, step, p->master, true);
 	step_use(l, step, p->moment1, true);
 	step_use(l, step, p->moment2, true);
 	if (p->master != NO_ID)
-		step_use(l, step, p->weight, true);
+		use_shard(l, step, param, p->weight, true);
 	step_scalar(step, o->beta1.f);
 	step_scalar(step, o->beta2.f);
 	step_scalar(step, o->eps.f);
 	step_scalar(step, l->graph->params[param].decay ? o->weight_decay.f : 0);
+}
+
+/* Every rank gets the other slices of the new weights. */
+static void gather_weight(struct lower *l, uint32_t param)
+{
+	const struct param_buffers *p = &l->program->params[param];
+	if (p->flat == 0)
+		return;
+	struct step *step = shard_step(l, RT_ROWS, param, p->weight);
+	step->kind = STEP_COLLECTIVE;
+	step->collective = COLLECTIVE_ALL_GATHER;
+	step->group = group_of(l, p->flat);
+	use_shard(l, step, param, p->weight, false);
+	step_use(l, step, p->weight, true);
+	step_size(step, size_number(1));
+	step_size(step, step->rows);
 }
 
 static struct sweep sweep_once(struct lower *l, uint32_t segment)
@@ -174,6 +265,8 @@ void lower_update(struct lower *l, struct role *role)
 	sweeps[n++] = sweep_once(l, segment);
 	for (uint32_t i = 0; i < l->graph->nparams; i++)
 		adamw(l, i);
+	for (uint32_t i = 0; i < l->graph->nparams; i++)
+		gather_weight(l, i);
 	segment = segment_end(l, "update_weights", data, PHASE_UPDATE, REGION_BEFORE, false);
 	sweeps[n++] = sweep_once(l, segment);
 	role->update = (struct body){sweeps, n};

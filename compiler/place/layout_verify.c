@@ -35,7 +35,8 @@ static unsigned __int128 last_byte(const struct layout *layout, const struct hom
 	return (unsigned __int128)place->offset +
 	       (unsigned __int128)(buffer->layers - 1) * place->layer_stride +
 	       (unsigned __int128)(buffer->slots - 1) * place->slot_stride +
-	       (unsigned __int128)(buffer->levels - 1) * place->level_stride + buffer->bytes;
+	       (unsigned __int128)(buffer->levels - 1) * place->level_stride + buffer->bytes +
+	       (unsigned __int128)buffer->tail * element_bytes(buffer->type);
 }
 
 /* Copies of one buffer: taken from the narrowest stride up, each stride steps over all below it. */

@@ -51,6 +51,7 @@ static bool measure(struct placer *placer, uint32_t index)
 	place->layer_stride = buffer_stride(buffer);
 	return place->layer_stride >= buffer->bytes && buffer->bytes != UINT64_MAX &&
 	       num_mul(place->layer_stride, buffer->layers, &place->slot_stride) &&
+	       num_add(place->slot_stride, buffer_tail(buffer), &place->slot_stride) &&
 	       num_mul(place->slot_stride, buffer->slots, &place->level_stride) &&
 	       num_mul(place->level_stride, buffer->levels, &placer->sizes[index]);
 }

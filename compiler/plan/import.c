@@ -222,7 +222,8 @@ static void not_found(struct resolve *r, const struct node *at)
 		diag_note(diag, "a built-in file has a similar name: `%s`", near);
 }
 
-/* Who reads files knows no places: a file that is there and cannot be read is told at its import. */
+/* Who reads files knows no places: a file that is there and cannot be read is told at its import.
+ */
 static void place_unread(struct resolve *r, const struct node *at)
 {
 	struct diags *diags = r->work->diags;

@@ -244,7 +244,8 @@ static void declare_all(struct model_settings *settings)
 	}
 }
 
-/* What seems to be missing may stand in a text that did not parse: `within` it, or anywhere (NULL). */
+/* What seems to be missing may stand in a text that did not parse: `within` it, or anywhere
+ * (NULL). */
 static bool spelling_faults(const struct diags *diags, const struct node *within)
 {
 	for (uint32_t i = 0; i < diags->all.n; i++) {

@@ -36,7 +36,7 @@ struct extra {
 
 static const struct extra extras[] = {
 #define WORDS(block, setting, words) {#block, #setting, words, 0, false},
-#include "plan/words.def"
+#include "plan/setting_words.def"
 #undef WORDS
 #define LEAST(block, setting, value) {#block, #setting, NULL, value, false},
 #define INNER(block, setting) {#block, #setting, NULL, 0, true},

@@ -17,6 +17,7 @@ struct bench {
 	struct model model;
 	struct dim dims[DIMS];
 	struct graph graph;
+	struct flow flow;
 	struct param params[MOST_PARAMS];
 	struct program program;
 	struct role role;
@@ -123,6 +124,7 @@ static struct bench *bench_new(void)
 	b->graph = (struct graph){.plan = &b->plan, .model = &b->model, .params = b->params};
 	b->role.name = name_of(b->work.names, "rank");
 	b->program = (struct program){.graph = &b->graph,
+				      .flow = &b->flow,
 				      .plan = &b->plan,
 				      .roles = &b->role,
 				      .nroles = 1,
@@ -306,12 +308,14 @@ static void shards_are_told(void)
 	b->plan.devices = 8;
 	b->plan.naxes = 1;
 	b->axes[0] = (struct axis){.name = name_of(b->work.names, "dp"), .size = 8};
+	b->flow.factors.at[0].size = 8;
+	b->flow.factors.n = 1;
 	for (uint32_t i = 0; i < b->program.nbuffers; i++) {
 		struct buffer *buffer = &b->buffers[i];
 
 		if (buffer->item != ITEM_WEIGHTS && buffer->item != ITEM_OPTIMIZER)
 			continue;
-		buffer->spread.kind[0] = SPREAD_FLAT;
+		buffer->flat = 1;
 		buffer->elements /= 8;
 		buffer->bytes /= 8;
 	}

@@ -77,7 +77,7 @@ static const struct edit {
 	{"steps = 10", "steps = 10, lanes = 3", "E0324"},
 	{"steps = 10", "steps = 10, lanes = 16", "E0324"},
 	{"seed = 1,", "schedule = cosine { warmup = 11 }, seed = 1,", "E0115"},
-	{"arch.llama {", "arch.gpt {", "E0206 E0201 E0201"},
+	{"arch.llama {", "arch.gpt {", "E0206 E0201"},
 	{"precision = fp32", "precision = fp32\nmemory { recompute = selective(attention.core) }",
 	 "W0510"},
 	{"precision = fp32", "precision = fp32\nmemory { recompute = selective(attention) }", ""},

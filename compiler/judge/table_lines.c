@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "judge/lines.h"
+#include "judge/table_lines.h"
 
 #include <string.h>
 
@@ -50,23 +50,20 @@ static bool alive(const struct verdict *verdict, const struct buffer *buffer)
 		verdict->at.step <= buffer->to);
 }
 
-/* True if the axis cuts a dim of the model. The batch of the model is that of one rank already. */
-static bool cuts(const struct program *program, const struct buffer *buffer, uint32_t axis)
+/* Factors that cut a dim of the model. The batch of the model is that of one rank already. */
+static uint32_t cuts(const struct program *program, const struct buffer *buffer)
 {
-	return buffer->spread.kind[axis] == SPREAD_CUT &&
-	       buffer->spread.dim[axis] != program->graph->model->batch;
+	uint32_t mask = 0;
+
+	for (uint32_t i = 0; i < program->graph->model->ndims; i++)
+		mask |= spread_cuts(&buffer->spread, &program->flow->factors, i);
+	return mask;
 }
 
 /* Ranks that hold different slices of the buffer's tensor. */
 static uint64_t slices(const struct program *program, const struct buffer *buffer)
 {
-	const struct plan *plan = program->plan;
-	uint64_t ranks = 1;
-
-	for (uint32_t i = 0; i < plan->naxes && i < AXIS_MAX; i++)
-		if (buffer->spread.kind[i] == SPREAD_FLAT || cuts(program, buffer, i))
-			ranks *= (uint64_t)plan->axes[i].size;
-	return ranks;
+	return factors_ranks(&program->flow->factors, cuts(program, buffer) | buffer->flat);
 }
 
 /* Buffers of the item alive at the instant; `part` NULL: all of them. */
@@ -210,13 +207,10 @@ static const char *detail_of(const struct maker *maker, enum item item, const st
 /* Size of a dim on one rank. */
 static uint64_t local_size(const struct maker *maker, const struct buffer *buffer, uint32_t dim)
 {
-	const struct plan *plan = maker->program->plan;
+	const struct factors *factors = &maker->program->flow->factors;
 	uint64_t size = maker->program->graph->model->dims[dim].padded;
 
-	for (uint32_t i = 0; i < plan->naxes && i < AXIS_MAX; i++)
-		if (cuts(maker->program, buffer, i) && buffer->spread.dim[i] == dim)
-			size /= (uint64_t)plan->axes[i].size;
-	return size;
+	return size / factors_ranks(factors, spread_cuts(&buffer->spread, factors, dim));
 }
 
 /* "16 384 x 128 256": rows of a micro-batch are one number. */

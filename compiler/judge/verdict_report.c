@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A verdict as one line, as JSON, as a dump. */
-#include "judge/lines.h"
+#include "judge/table_lines.h"
 #include "judge/rules.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of the memory table. */
-#ifndef JUDGE_LINES_H
-#define JUDGE_LINES_H
+#ifndef JUDGE_TABLE_LINES_H
+#define JUDGE_TABLE_LINES_H
 
 #include "judge/verdict.h"
 
