@@ -111,14 +111,45 @@ struct array array_control(void)
 
 static enum rt_type type_of(const struct array *array, enum rt_type type)
 {
-	static const enum rt_type fixed[] = {RT_F32, RT_F64, RT_I32, RT_I64};
-	return array->kind == KIND_T ? type : fixed[array->kind];
+	static const enum rt_type fixed[] = {
+		[KIND_F64] = RT_F64, [KIND_I32] = RT_I32, [KIND_I64] = RT_I64};
+	if (array->kind == KIND_S)
+		return type == RT_F64 ? RT_F64 : RT_F32;
+	return array->kind == KIND_T || array->kind == KIND_G ? type : fixed[array->kind];
+}
+
+double round_bf16(double x)
+{
+	int exponent;
+	if (x == 0 || !isfinite(x))
+		return x;
+	frexp(x, &exponent);
+	int last = exponent - 8 < -133 ? -133 : exponent - 8;
+	double near = ldexp(nearbyint(ldexp(x, -last)), last);
+	return fabs(near) < 0x1p128 ? near : copysign(INFINITY, x);
+}
+
+static uint16_t bits_of(double x)
+{
+	float value = (float)round_bf16(x);
+	uint32_t bits;
+	memcpy(&bits, &value, sizeof(bits));
+	return (uint16_t)(bits >> 16);
+}
+
+static double value_of(uint16_t half)
+{
+	uint32_t bits = (uint32_t)half << 16;
+	float value;
+	memcpy(&value, &bits, sizeof(value));
+	return value;
 }
 
 int64_t array_bytes(const struct array *array, enum rt_type type)
 {
 	enum rt_type actual = type_of(array, type);
-	return array->count * (actual == RT_F32 || actual == RT_I32 ? 4 : 8);
+	int64_t bytes = actual == RT_BF16 ? 2 : actual == RT_F32 || actual == RT_I32 ? 4 : 8;
+	return array->count * bytes;
 }
 
 void *array_pack(const struct array *array, enum rt_type type, const double *value)
@@ -129,6 +160,9 @@ void *array_pack(const struct array *array, enum rt_type type, const double *val
 		switch (type_of(array, type)) {
 		case RT_F32:
 			((float *)at)[i] = (float)value[i];
+			break;
+		case RT_BF16:
+			((uint16_t *)at)[i] = bits_of(value[i]);
 			break;
 		case RT_F64:
 			((double *)at)[i] = value[i];
@@ -150,6 +184,9 @@ void array_unpack(struct array *array, enum rt_type type, const void *bytes)
 		case RT_F32:
 			array->value[i] = ((const float *)bytes)[i];
 			break;
+		case RT_BF16:
+			array->value[i] = value_of(((const uint16_t *)bytes)[i]);
+			break;
 		case RT_F64:
 			array->value[i] = ((const double *)bytes)[i];
 			break;
@@ -167,18 +204,43 @@ struct typed {
 	void *in[RT_MAX_IN], *out[RT_MAX_OUT];
 };
 
+/* The array as the call sees it. */
+static struct array array_in(const struct call *call, const struct array *array)
+{
+	struct array seen = *array;
+	if (seen.kind == KIND_G)
+		seen.kind = call->wide_gradients ? KIND_S : KIND_T;
+	return seen;
+}
+
 static struct typed typed_start(const struct call *call, enum rt_type type)
 {
 	struct typed typed = {{0}, {0}};
 	for (int i = 0; i < RT_MAX_IN; i++) {
-		if (call->in[i].value)
-			typed.in[i] = array_pack(&call->in[i], type, call->in[i].value);
+		struct array in = array_in(call, &call->in[i]);
+		if (in.value)
+			typed.in[i] = array_pack(&in, type, in.value);
 	}
 	for (int i = 0; i < RT_MAX_OUT; i++) {
-		if (call->out[i].value)
-			typed.out[i] = array_pack(&call->out[i], type, call->out[i].start);
+		struct array out = array_in(call, &call->out[i]);
+		if (out.value)
+			typed.out[i] = array_pack(&out, type, out.start);
 	}
 	return typed;
+}
+
+static const struct rt_kernel *kernel_of(const struct call *call, enum rt_type type)
+{
+	if (type == RT_BF16)
+		return call->wide_gradients ? call->bf16_f32 : call->bf16;
+	return type == RT_F32 ? call->f32 : call->f64;
+}
+
+static const char *suffix_of(const struct call *call, enum rt_type type)
+{
+	if (type == RT_BF16)
+		return call->wide_gradients ? "bf16_f32" : "bf16";
+	return type == RT_F32 ? "f32" : "f64";
 }
 
 static int typed_run(const struct call *call, enum rt_type type, const struct typed *typed,
@@ -189,8 +251,7 @@ static int typed_run(const struct call *call, enum rt_type type, const struct ty
 	memcpy(args.out, typed->out, sizeof(args.out));
 	memcpy(args.size, call->size, sizeof(args.size));
 	memcpy(args.scalar, call->scalar, sizeof(args.scalar));
-	const struct rt_kernel *kernel = type == RT_F32 ? call->f32 : call->f64;
-	return device->ops->run(device, 0, kernel, call->rows, &args);
+	return device->ops->run(device, 0, kernel_of(call, type), call->rows, &args);
 }
 
 static void typed_free(struct typed *typed)
@@ -204,8 +265,9 @@ static void typed_free(struct typed *typed)
 static void typed_read(struct call *call, enum rt_type type, const struct typed *typed)
 {
 	for (int i = 0; i < RT_MAX_OUT; i++) {
-		if (call->out[i].value)
-			array_unpack(&call->out[i], type, typed->out[i]);
+		struct array out = array_in(call, &call->out[i]);
+		if (out.value)
+			array_unpack(&out, type, typed->out[i]);
 	}
 }
 
@@ -235,11 +297,12 @@ static void same_bits(const struct call *call, enum rt_type type, const struct t
 		      const struct typed *b, const char *what)
 {
 	for (int i = 0; i < RT_MAX_OUT; i++) {
-		if (!call->out[i].value)
+		struct array out = array_in(call, &call->out[i]);
+		if (!out.value)
 			continue;
-		if (memcmp(a->out[i], b->out[i], (size_t)array_bytes(&call->out[i], type)) != 0)
+		if (memcmp(a->out[i], b->out[i], (size_t)array_bytes(&out, type)) != 0)
 			fail("%s_%s: output %d has other bits with another %s", call->name,
-			     type == RT_F32 ? "f32" : "f64", i, what);
+			     suffix_of(call, type), i, what);
 	}
 }
 
@@ -264,15 +327,58 @@ static void check_type(struct call *call, enum rt_type type, double *const *want
 	typed_free(&first);
 	for (int i = 0; want && i < RT_MAX_OUT; i++) {
 		char what[64];
-		snprintf(what, sizeof(what), "%s_%s output %d", call->name,
-			 type == RT_F32 ? "f32" : "f64", i);
+		snprintf(what, sizeof(what), "%s_%s output %d", call->name, suffix_of(call, type),
+			 i);
 		if (call->out[i].value && want[i])
 			compare(what, call->out[i].count, call->out[i].value, want[i], tolerance);
 	}
 }
 
+/* A copy of its own; what bf16 holds narrow is rounded to it. */
+static struct array array_rounded(const struct call *call, const struct array *array)
+{
+	if (!array->value)
+		return *array;
+	struct array copy = array_like(array), seen = array_in(call, array);
+	memcpy(copy.start, array->start, (size_t)array->count * sizeof(double));
+	for (int64_t i = 0; seen.kind == KIND_T && i < copy.count; i++) {
+		copy.value[i] = round_bf16(copy.value[i]);
+		copy.start[i] = round_bf16(copy.start[i]);
+	}
+	return copy;
+}
+
+/* bf16 computes as f32 does and rounds once: the same bits as f32 on rounded inputs, rounded. */
+static void check_bf16(const struct call *call, bool wide_gradients)
+{
+	struct call narrow = *call;
+	double *want[RT_MAX_OUT] = {0};
+	narrow.wide_gradients = wide_gradients;
+	for (int i = 0; i < RT_MAX_IN; i++)
+		narrow.in[i] = array_rounded(&narrow, &call->in[i]);
+	for (int i = 0; i < RT_MAX_OUT; i++)
+		narrow.out[i] = array_rounded(&narrow, &call->out[i]);
+	call_run(&narrow, RT_F32);
+	for (int i = 0; i < RT_MAX_OUT; i++) {
+		struct array out = array_in(&narrow, &narrow.out[i]);
+		if (!out.value)
+			continue;
+		want[i] = malloc((size_t)(out.count + 1) * sizeof(double));
+		for (int64_t j = 0; j < out.count; j++)
+			want[i][j] = out.kind == KIND_T ? round_bf16(out.value[j]) : out.value[j];
+	}
+	check_type(&narrow, RT_BF16, want, 0);
+	for (int i = 0; i < RT_MAX_OUT; i++)
+		free(want[i]);
+	call_free(&narrow);
+}
+
 void call_check(struct call *call, double *const *want, double tolerance)
 {
+	if (call->bf16)
+		check_bf16(call, false);
+	if (call->bf16_f32)
+		check_bf16(call, true);
 	check_type(call, RT_F32, want, tolerance);
 	check_type(call, RT_F64, want, 1e-12);
 }

@@ -9,7 +9,8 @@
 
 #include "device/device.h"
 
-enum kind { KIND_T, KIND_F64, KIND_I32, KIND_I64 };
+/* T, S and G as in kernels.def. */
+enum kind { KIND_T, KIND_S, KIND_G, KIND_F64, KIND_I32, KIND_I64 };
 
 struct array {
 	enum kind kind;
@@ -19,7 +20,8 @@ struct array {
 
 struct call {
 	const char *name;
-	const struct rt_kernel *f32, *f64;
+	const struct rt_kernel *f32, *f64, *bf16, *bf16_f32; /* the last: NULL if it has none */
+	bool wide_gradients;				     /* RT_BF16 runs bf16_f32: G is fp32 */
 	int64_t rows;
 	struct array in[RT_MAX_IN], out[RT_MAX_OUT];
 	int64_t size[RT_MAX_SIZE];
@@ -28,7 +30,13 @@ struct call {
 
 #define CALL(row)                                                                                  \
 	{                                                                                          \
-		.name = #row, .f32 = &rt_##row##_f32, .f64 = &rt_##row##_f64                       \
+		.name = #row, .f32 = &rt_##row##_f32, .f64 = &rt_##row##_f64,                      \
+		.bf16 = &rt_##row##_bf16                                                           \
+	}
+#define CALL_MIXED(row)                                                                            \
+	{                                                                                          \
+		.name = #row, .f32 = &rt_##row##_f32, .f64 = &rt_##row##_f64,                      \
+		.bf16 = &rt_##row##_bf16, .bf16_f32 = &rt_##row##_bf16_f32                         \
 	}
 
 /* How often a check failed so far; a failed check prints one line. */
@@ -54,6 +62,9 @@ struct array array_like(const struct array *from);
 /* A control block, training, seed 7, step 5, sample 3. */
 struct array array_control(void);
 
+/* The number of bf16 that is nearest, ties to even. */
+double round_bf16(double x);
+
 /* Typed bytes of an array; the caller frees them. */
 void *array_pack(const struct array *array, enum rt_type type, const double *value);
 int64_t array_bytes(const struct array *array, enum rt_type type);
@@ -63,9 +74,10 @@ void array_unpack(struct array *array, enum rt_type type, const void *bytes);
  */
 int call_run(struct call *call, enum rt_type type);
 
-/* Runs both types with all numbers of threads and all instruction sets: equal bits, and out[o] near
- * want[o] (NULL: not compared). f32 is compared within `tolerance`, f64 within 1e-12. Outputs are
- * left as the last run of f64 gave them. */
+/* Runs all types with all numbers of threads and all instruction sets: equal bits, and out[o] near
+ * want[o] (NULL: not compared). f32 is compared within `tolerance`, f64 within 1e-12; bf16 has the
+ * bits of f32 on the same inputs, rounded once. Outputs are left as the last run of f64 gave them.
+ */
 void call_check(struct call *call, double *const *want, double tolerance);
 
 /* Gradient of sum(dy out[0]) by in[which], against `got`, by central differences in f64. Of integer

@@ -14,6 +14,7 @@ struct attention {
 	int64_t batch, tokens, heads, kv_heads, head;
 	bool causal;
 	double dropout;
+	int64_t first_head, all_heads;
 	struct array array[ARRAYS], control;
 };
 
@@ -27,6 +28,7 @@ static void attention_start(struct attention *a)
 		a->array[i] = array_random(counts[i]);
 	for (int64_t i = 0; i < q; i++)
 		a->array[Q].value[i] *= 4;
+	a->array[LSE].kind = KIND_S;
 	a->control = array_control();
 }
 
@@ -70,6 +72,8 @@ static void typed_start(struct typed *t, const struct attention *a, enum rt_type
 				.control = t->control,
 				.out = t->array[OUT],
 				.lse = t->array[LSE],
+				.first_head = a->first_head,
+				.all_heads = a->all_heads,
 			},
 		.dout = t->array[DOUT],
 		.dq = t->array[DQ],
@@ -189,8 +193,41 @@ static const struct attention cases[] = {
 };
 enum { CASES = sizeof(cases) / sizeof(*cases) };
 
+/* Heads 2 and 3 of 4 drop what they drop within the whole. */
+static void check_part_of_heads(void)
+{
+	struct attention whole = {.batch = 2,
+				  .tokens = 19,
+				  .heads = 4,
+				  .kv_heads = 2,
+				  .head = 8,
+				  .causal = true,
+				  .dropout = 0.3};
+	struct attention part = whole;
+	part.heads = part.first_head = 2;
+	part.kv_heads = 1;
+	part.all_heads = 4;
+	attention_start(&whole);
+	attention_start(&part);
+	for (int i = Q; i <= V; i++) {
+		int64_t wide = (i == Q ? whole.heads : whole.kv_heads) * whole.head;
+		for (int64_t j = 0; j < part.array[i].count; j++)
+			part.array[i].value[j] =
+				whole.array[i]
+					.value[j / (wide / 2) * wide + wide / 2 + j % (wide / 2)];
+	}
+	attention_run(&whole, RT_F32, devices[0], false);
+	attention_run(&part, RT_F32, devices[0], false);
+	for (int64_t j = 0; j < part.array[OUT].count; j++)
+		if (part.array[OUT].value[j] != whole.array[OUT].value[j / 16 * 32 + 16 + j % 16])
+			fail("attend: element %lld differs in a part of the heads", (long long)j);
+	attention_free(&whole);
+	attention_free(&part);
+}
+
 void test_attend_forward(void)
 {
+	check_part_of_heads();
 	for (int i = 0; i < CASES; i++) {
 		struct attention a = cases[i];
 		attention_start(&a);
@@ -246,6 +283,33 @@ static void check_narrow(struct attention *a)
 	}
 }
 
+/* bf16 against f32 on the same inputs: out and dv are those of f32, rounded once; backward reads an
+ * `out` that was rounded, which moves dq and dk by little more than that rounding. */
+static void check_bf16(struct attention *a)
+{
+	double *wide[ARRAYS];
+	for (int i = Q; i < ARRAYS; i++) {
+		wide[i] = malloc((size_t)a->array[i].count * sizeof(double));
+		for (int64_t j = 0; i != LSE && j < a->array[i].count; j++)
+			a->array[i].value[j] = round_bf16(a->array[i].value[j]);
+	}
+	attention_run(a, RT_F32, devices[0], true);
+	for (int i = OUT; i < ARRAYS; i++)
+		memcpy(wide[i], a->array[i].value, (size_t)a->array[i].count * sizeof(double));
+	attention_run(a, RT_BF16, devices[2], true);
+	for (int i = OUT; i < ARRAYS; i++) {
+		for (int64_t j = 0; i != LSE && j < a->array[i].count; j++)
+			wide[i][j] = round_bf16(wide[i][j]);
+	}
+	compare("attend_forward_bf16 out", a->array[OUT].count, a->array[OUT].value, wide[OUT], 0);
+	compare("attend_forward_bf16 lse", a->array[LSE].count, a->array[LSE].value, wide[LSE], 0);
+	for (int i = DQ; i < ARRAYS; i++)
+		compare("attend_backward_bf16", a->array[i].count, a->array[i].value, wide[i],
+			i == DV ? 0 : 0x1p-5);
+	for (int i = Q; i < ARRAYS; i++)
+		free(wide[i]);
+}
+
 void test_attend_backward(void)
 {
 	for (int i = 0; i < CASES; i++) {
@@ -257,6 +321,8 @@ void test_attend_backward(void)
 		check_difference(&a, K, DK);
 		check_difference(&a, V, DV);
 		check_narrow(&a);
+		check_bits(&a, RT_BF16);
+		check_bf16(&a);
 		attention_free(&a);
 	}
 }

@@ -9,11 +9,12 @@
 #include "harness.h"
 #include "rt/workspace.h"
 
-/* One product, its operands as doubles. */
+/* One product, its operands as doubles; narrow: for bf16, rounded where that rounds. */
 struct product {
 	int64_t m, n, k;
 	bool trans_a, trans_b, accumulate;
 	bool bias, residual, pre;
+	bool narrow, wide_c;
 	enum rt_activation act;
 	struct array a, b, c, bias_values, residual_values, pre_values;
 	double *want, *want_pre;
@@ -25,7 +26,7 @@ static double activation_of(enum rt_activation act, double x)
 	case RT_GELU:
 		return 0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
 	case RT_GELU_ERF:
-		return 0.5 * x * (1 + erf(x * 0.7071067811865476));
+		return 0.5 * x * erfc(x * -0.7071067811865476);
 	case RT_SILU:
 		return x / (1 + exp(-x));
 	case RT_RELU:
@@ -33,6 +34,30 @@ static double activation_of(enum rt_activation act, double x)
 	default:
 		return x;
 	}
+}
+
+static double rounded(const struct product *p, double x)
+{
+	return p->narrow && !p->wide_c ? round_bf16(x) : x;
+}
+
+static double product_sum(const struct product *p, int64_t row, int64_t column)
+{
+	double sum = p->accumulate ? p->c.start[row * p->n + column] : 0;
+	for (int64_t k = 0; k < p->k; k++)
+		sum += p->a.value[p->trans_a ? k * p->m + row : row * p->k + k] *
+		       p->b.value[p->trans_b ? column * p->k + k : k * p->n + column];
+	return sum;
+}
+
+static void product_narrow(struct product *p)
+{
+	struct array *const arrays[] = {&p->a, &p->b, &p->c, &p->bias_values, &p->residual_values};
+	for (int i = 0; i < 5; i++) {
+		for (int64_t j = 0; (i != 2 || !p->wide_c) && j < arrays[i]->count; j++)
+			arrays[i]->value[j] = arrays[i]->start[j] = round_bf16(arrays[i]->value[j]);
+	}
+	p->c.kind = p->wide_c ? KIND_S : KIND_T;
 }
 
 static void product_start(struct product *p)
@@ -46,17 +71,14 @@ static void product_start(struct product *p)
 	p->pre_values = array_random(count);
 	p->want = calloc((size_t)count, sizeof(double));
 	p->want_pre = calloc((size_t)count, sizeof(double));
+	if (p->narrow)
+		product_narrow(p);
 	for (int64_t i = 0; i < count; i++) {
-		int64_t row = i / p->n, column = i % p->n;
-		double sum = 0;
-		for (int64_t k = 0; k < p->k; k++)
-			sum += p->a.value[p->trans_a ? k * p->m + row : row * p->k + k] *
-			       p->b.value[p->trans_b ? column * p->k + k : k * p->n + column];
-		sum += p->accumulate ? p->c.start[i] : 0;
-		sum += p->bias ? p->bias_values.value[column] : 0;
-		p->want_pre[i] = sum;
-		p->want[i] = activation_of(p->act, sum) +
-			     (p->residual ? p->residual_values.value[i] : 0);
+		double c = rounded(p, product_sum(p, i / p->n, i % p->n));
+		c = rounded(p, c + (p->bias ? p->bias_values.value[i % p->n] : 0));
+		p->want_pre[i] = c;
+		c = rounded(p, activation_of(p->act, c));
+		p->want[i] = rounded(p, c + (p->residual ? p->residual_values.value[i] : 0));
 	}
 }
 
@@ -97,6 +119,7 @@ static void product_run(struct product *p, enum rt_type type, struct rt_device *
 			     p->pre ? pre : NULL},
 		.workspace = workspace,
 		.workspace_bytes = workspace_bytes,
+		.wide_c = p->wide_c,
 	};
 	if (device->ops->matmul(device, 0, &args) != 0)
 		fail("matmul: %s", device->fault);
@@ -118,6 +141,40 @@ static void product_compare(const struct product *p, double tolerance)
 	if (p->pre)
 		compare("matmul pre_activation", p->m * p->n, p->pre_values.value, p->want_pre,
 			tolerance);
+}
+
+/* bf16 against the formula, rounded where the contract says: but for a few sums that lie close to
+ * halfway between two numbers, the same numbers. */
+static void product_compare_narrow(const struct product *p, const char *code)
+{
+	int64_t count = p->m * p->n, others = 0;
+	if (p->wide_c) {
+		compare(code, count, p->c.value, p->want, 2e-5);
+		return;
+	}
+	compare(code, count, p->c.value, p->want, 0x1p-6);
+	for (int64_t i = 0; i < count; i++)
+		others += p->c.value[i] != p->want[i];
+	if (others > 2 + count / 50)
+		fail("%s: %lld of %lld sums are rounded otherwise", code, (long long)others,
+		     (long long)count);
+	if (p->pre)
+		compare(code, count, p->pre_values.value, p->want_pre, 0x1p-6);
+}
+
+static void product_check_narrow(struct product p)
+{
+	void *result = malloc((size_t)(p.m * p.n) * 4);
+	p.narrow = true;
+	product_start(&p);
+	for (int d = 0; d < DEVICES; d++) {
+		uint64_t full = rt_matmul_workspace_threads(RT_BF16, (uint64_t)p.m, (uint64_t)p.n,
+							    (uint64_t)p.k, 3);
+		product_run(&p, RT_BF16, devices[d], d == 2 ? 0 : (int64_t)full, result);
+		product_compare_narrow(&p, "matmul_bf16");
+	}
+	product_free(&p);
+	free(result);
 }
 
 static void product_check(struct product *p)
@@ -164,33 +221,63 @@ void test_matmul(void)
 			if (bits < 8)
 				p.act = RT_NONE;
 			product_check(&p);
+			product_check_narrow(p);
+			p.wide_c = true;
+			if (!p.bias && !p.residual && !p.pre && p.act == RT_NONE)
+				product_check_narrow(p);
 		}
 	}
 }
 
-/* The code for fp32 without a library, alone. */
-static void check_own_f32(void)
+/* The code without a library, alone. */
+static void check_own(enum rt_type type, bool accumulate, bool wide_c)
 {
-	struct product p = {.m = 65, .n = 70, .k = 130, .trans_b = true};
+	struct product p = {.m = 65,
+			    .n = 70,
+			    .k = 130,
+			    .trans_b = true,
+			    .accumulate = accumulate,
+			    .narrow = type == RT_BF16,
+			    .wide_c = wide_c};
 	product_start(&p);
-	float *a = array_pack(&p.a, RT_F32, p.a.value), *b = array_pack(&p.b, RT_F32, p.b.value);
-	float *c = array_pack(&p.c, RT_F32, p.c.value);
-	struct rt_matmul args = {.type = RT_F32,
+	void *a = array_pack(&p.a, type, p.a.value), *b = array_pack(&p.b, type, p.b.value);
+	void *c = array_pack(&p.c, type, p.c.value);
+	struct rt_matmul args = {.type = type,
 				 .m = p.m,
 				 .n = p.n,
 				 .k = p.k,
 				 .a = a,
 				 .b = b,
 				 .c = c,
-				 .trans_b = true};
+				 .trans_b = true,
+				 .accumulate = accumulate,
+				 .wide_c = wide_c};
 	for (int64_t item = 0; item < 4; item++)
-		cpu_item_f32(CPU_ITEM_matmul)(&args, item, NULL);
-	array_unpack(&p.c, RT_F32, c);
-	product_compare(&p, 2e-5);
+		(type == RT_BF16 ? cpu_item_bf16 : cpu_item_f32)(CPU_ITEM_matmul)(&args, item,
+										  NULL);
+	array_unpack(&p.c, type, c);
+	if (p.narrow)
+		product_compare_narrow(&p, "matmul_bf16 without a library");
+	else
+		product_compare(&p, 2e-5);
 	product_free(&p);
 	free(a);
 	free(b);
 	free(c);
+}
+
+/* A wide result is for bf16 without an epilogue. */
+static void check_wide_refused(void)
+{
+	float a[1] = {1}, b[1] = {1}, c[1] = {0};
+	struct rt_matmul args = {
+		.type = RT_F32, .m = 1, .n = 1, .k = 1, .a = a, .b = b, .c = c, .wide_c = true};
+	if (devices[0]->ops->matmul(devices[0], 0, &args) == 0)
+		fail("matmul: fp32 takes a wide result");
+	args.type = RT_BF16;
+	args.epilogue.act = RT_RELU;
+	if (devices[0]->ops->matmul(devices[0], 0, &args) == 0)
+		fail("matmul: a wide result takes an epilogue");
 }
 
 static int64_t random_size(double most)
@@ -205,11 +292,15 @@ void test_workspace(void)
 	char fault[RT_DEVICE_FAULT];
 	struct rt_device_options options = {.threads = 1, .ranks = 1};
 	struct rt_device *one = cpu_device_open(&options, fault);
-	check_own_f32();
-	for (int i = 0; i < 400; i++) {
+	check_own(RT_F32, false, false);
+	check_own(RT_BF16, false, false);
+	check_own(RT_BF16, true, false);
+	check_own(RT_BF16, true, true);
+	check_wide_refused();
+	for (int i = 0; i < 800; i++) {
 		int64_t unit = i % 2 ? 64 : 1, most = i % 2 ? 64 : 4096;
 		struct rt_matmul args = {
-			.type = RT_F32,
+			.type = i < 400 ? RT_F32 : RT_BF16,
 			.m = unit * random_size((double)most),
 			.n = unit * random_size((double)most),
 			.k = unit * random_size((double)most),
@@ -217,17 +308,19 @@ void test_workspace(void)
 			.trans_b = random_below(2),
 			.accumulate = random_below(2),
 		};
+		args.wide_c = args.type == RT_BF16 && random_below(2);
 		if (i % 50 == 0) {
 			cpu_dnnl_close(dnnl);
 			dnnl = cpu_dnnl_open();
 		}
-		uint64_t bound = rt_matmul_workspace(RT_F32, (uint64_t)args.m, (uint64_t)args.n,
+		uint64_t bound = rt_matmul_workspace(args.type, (uint64_t)args.m, (uint64_t)args.n,
 						     (uint64_t)args.k);
 		int64_t asked = cpu_dnnl_scratch(dnnl, &args);
 		if (asked > (int64_t)bound)
-			fail("workspace: %lld bytes for %lld x %lld x %lld, bound %llu",
-			     (long long)asked, (long long)args.m, (long long)args.n,
-			     (long long)args.k, (unsigned long long)bound);
+			fail("workspace: %lld bytes for %s %lld x %lld x %lld, bound %llu",
+			     (long long)asked, args.type == RT_F32 ? "f32" : "bf16",
+			     (long long)args.m, (long long)args.n, (long long)args.k,
+			     (unsigned long long)bound);
 	}
 	cpu_dnnl_close(dnnl);
 	one->ops->close(one);

@@ -119,14 +119,14 @@ static double *table_gradient(const struct table *t, enum rt_type type)
 /* One part, into dweight filled with 0.5: the padding keeps that. */
 static void check_lookup_slope(const struct table *t, int64_t part, const double *whole)
 {
-	struct call call = CALL(lookup_part_backward);
+	struct call call = CALL_MIXED(lookup_part_backward);
 	const int64_t size[] = {WIDTH, TOKENS, t->vocab, part * t->here};
 	double *want[RT_MAX_OUT] = {zeros(t->here * WIDTH)};
 	call.rows = t->here;
 	memcpy(call.size, size, sizeof(size));
 	call.in[0] = array_like(&t->index);
 	call.in[1] = array_like(&t->dy);
-	call.out[0] = array_filled(KIND_T, t->here * WIDTH, 0.5);
+	call.out[0] = array_filled(KIND_G, t->here * WIDTH, 0.5);
 	for (int64_t i = 0; i < t->here * WIDTH; i++) {
 		int64_t row = part * t->here + i / WIDTH;
 		want[0][i] = row < t->vocab ? whole[row * WIDTH + i % WIDTH] : 0.5;

@@ -49,7 +49,7 @@ void test_lookup(void)
 
 void test_lookup_backward(void)
 {
-	struct call call = CALL(lookup_backward);
+	struct call call = CALL_MIXED(lookup_backward);
 	int64_t width = 17, vocab = 133, n = 400;
 	call.rows = vocab;
 	call.size[0] = width;
@@ -57,6 +57,7 @@ void test_lookup_backward(void)
 	call.in[0] = array_index(n, vocab);
 	call.in[1] = array_random(n * width);
 	call.out[0] = array_random(vocab * width);
+	call.out[0].kind = KIND_G;
 	double *want = zeros(vocab * width);
 	double *const list[RT_MAX_OUT] = {want};
 	memcpy(want, call.out[0].start, (size_t)(vocab * width) * sizeof(double));
@@ -85,7 +86,8 @@ static struct call norm_call(struct call call, int64_t rows, int64_t width, bool
 	if (bias)
 		call.in[2] = array_random(width);
 	for (int i = 0; i < (bias ? 3 : 2); i++)
-		call.out[i] = array_filled(KIND_T, i == 0 ? rows * width : rows, 0);
+		call.out[i] =
+			array_filled(i == 0 ? KIND_T : KIND_S, i == 0 ? rows * width : rows, 0);
 	return call;
 }
 
@@ -155,9 +157,9 @@ static struct call norm_backward_call(struct call call, const struct call *forwa
 		call.in[next++] = array_like(&forward->out[2]);
 	call.in[next] = array_random(rows * width);
 	call.out[0] = array_filled(KIND_T, rows * width, 0);
-	call.out[1] = array_random(blocks * width);
+	call.out[1] = array_filled(KIND_S, blocks * width, 3);
 	if (centred)
-		call.out[2] = array_random(blocks * width);
+		call.out[2] = array_filled(KIND_S, blocks * width, 3);
 	return call;
 }
 
@@ -214,7 +216,7 @@ void test_rope_table(void)
 	call.size[0] = 128;
 	call.size[1] = 990;
 	memcpy(call.scalar, scalars, sizeof(scalars));
-	call.out[0] = array_filled(KIND_T, 19 * 128, 0);
+	call.out[0] = array_filled(KIND_S, 19 * 128, 0);
 	double *want = zeros(19 * 128);
 	double *const list[RT_MAX_OUT] = {want};
 	for (int64_t i = 0; i < 19 * 64; i++) {
@@ -233,7 +235,7 @@ void test_rope_table(void)
 
 static struct array rope_angles(int64_t tokens, int64_t head)
 {
-	struct array table = array_random(tokens * head);
+	struct array table = array_filled(KIND_S, tokens * head, 0);
 	for (int64_t i = 0; i < tokens * head / 2; i++) {
 		double angle = random_between(-3, 3);
 		table.value[2 * i] = (float)cos(angle);

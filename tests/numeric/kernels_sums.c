@@ -13,13 +13,14 @@ void test_reduce(void)
 {
 	static const int64_t layouts[2][8] = {{2, 5, 37, 37, 1, 1, 4, 185},
 					      {2, 4, 185, 37, 1, 1, 5, 37}};
-	struct call call = CALL(reduce);
+	struct call call = CALL_MIXED(reduce);
 	for (int l = 0; l < 2; l++) {
 		const int64_t *at = layouts[l];
 		call.rows = at[1] * at[3];
 		memcpy(call.size, at, sizeof(layouts[l]));
 		call.in[0] = array_random(4 * 5 * 37);
 		call.out[0] = array_random(call.rows);
+		call.out[0].kind = KIND_G;
 		double *want = calloc((size_t)call.rows, sizeof(*want));
 		double *const list[RT_MAX_OUT] = {want};
 		for (int64_t i = 0; i < call.rows * at[6]; i++) {
@@ -41,7 +42,7 @@ void test_columns(void)
 		call.rows = rows[s];
 		call.size[0] = width;
 		call.in[0] = array_random(rows[s] * width);
-		call.out[0] = array_random(blocks * width);
+		call.out[0] = array_filled(KIND_S, blocks * width, 3);
 		double *want = calloc((size_t)(blocks * width), sizeof(*want));
 		double *const list[RT_MAX_OUT] = {want};
 		for (int64_t i = 0; i < rows[s] * width; i++)
@@ -67,14 +68,16 @@ static double tree_of(double *terms, int64_t count)
 void test_tree_rows(void)
 {
 	for (int64_t blocks = 1; blocks < 24; blocks++) {
-		struct call call = CALL(tree_rows);
+		struct call call = CALL_MIXED(tree_rows);
 		int64_t width = 1 + 5 * blocks;
 		call.rows = call.size[1] = width;
 		call.size[0] = blocks;
 		call.in[0] = array_random(blocks * width);
+		call.in[0].kind = KIND_S;
 		for (int64_t i = 0; i < blocks * width; i++)
 			call.in[0].value[i] /= 3; /* short numbers are added without rounding */
 		call.out[0] = array_random(width);
+		call.out[0].kind = KIND_G;
 		double *want = calloc((size_t)width, sizeof(*want)), terms[24];
 		double *const list[RT_MAX_OUT] = {want};
 		for (int64_t i = 0; i < width; i++) {

@@ -47,25 +47,48 @@ INLINE int64_t attend_key(const struct attend *a, int64_t key)
 }
 
 /* to[d][query] = from[query][d] * factor, the missing queries 0. */
-INLINE void attend_turn(const struct attend *a, REAL *to, const REAL *from, REAL factor)
+INLINE void attend_turn(const struct attend *a, REAL *to, const ELEM *from, REAL factor)
 {
 	for (int64_t d = 0; d < a->f->head; d++)
 		for (int64_t q = a->queries; q < QUERIES; q++)
 			to[d * QUERIES + q] = 0;
 	for (int64_t q = 0; q < a->queries; q++)
 		for (int64_t d = 0; d < a->f->head; d++)
-			to[d * QUERIES + q] = from[q * a->row + d] * factor;
+			to[d * QUERIES + q] = real_of(from[q * a->row + d]) * factor;
+}
+
+/* Keys or values of a tile, `row` elements between them. */
+struct attend_tile {
+	const REAL *at;
+	int64_t row;
+};
+
+/* The tile from `key` on of an array like k: in place, or widened into room[KEYS * head]. */
+INLINE struct attend_tile attend_load(const struct attend *a, const void *array, int64_t key,
+				      int64_t count, REAL *room)
+{
+	const ELEM *from = (const ELEM *)array + attend_key(a, key);
+#ifdef CPU_BF16
+	int64_t head = a->f->head;
+	for (int64_t k = 0; k < count; k++)
+		for (int64_t d = 0; d < head; d++)
+			room[k * head + d] = real_of(from[k * a->kv_row + d]);
+	return (struct attend_tile){room, head};
+#else
+	(void)count, (void)room;
+	return (struct attend_tile){from, a->kv_row};
+#endif
 }
 
 /* scores[key][query] = keys[key][..] . turned[..][query] */
-INLINE void attend_dots(const struct attend *a, REAL *scores, const REAL *keys, int64_t count,
-			const REAL *turned)
+INLINE void attend_dots(const struct attend *a, REAL *scores, struct attend_tile keys,
+			int64_t count, const REAL *turned)
 {
 	struct panel p = {
 		.c = scores,
 		.c_row = QUERIES,
-		.a = keys,
-		.a_row = a->kv_row,
+		.a = keys.at,
+		.a_row = keys.row,
 		.a_depth = 1,
 		.b = turned,
 		.b_row = QUERIES,
@@ -78,15 +101,15 @@ INLINE void attend_dots(const struct attend *a, REAL *scores, const REAL *keys, 
 }
 
 /* sum[d][query] += sum over keys of values[key][d] weights[key][query] */
-INLINE void attend_mix(const struct attend *a, REAL *sum, const REAL *values, int64_t count,
+INLINE void attend_mix(const struct attend *a, REAL *sum, struct attend_tile values, int64_t count,
 		       const REAL *weights)
 {
 	struct panel p = {
 		.c = sum,
 		.c_row = QUERIES,
-		.a = values,
+		.a = values.at,
 		.a_row = 1,
-		.a_depth = a->kv_row,
+		.a_depth = values.row,
 		.b = weights,
 		.b_row = QUERIES,
 		.rows = a->f->head,

@@ -11,6 +11,9 @@ struct work {
 	REAL *dq;		       /* [head][QUERIES] */
 	REAL *weights, *slopes, *keep; /* [KEYS][QUERIES] */
 	REAL *key_sum;		       /* [KEYS][padded] */
+	REAL *k_room, *v_room;	       /* [KEYS][head], widened */
+	REAL *dk, *dv;		       /* gradients of the k/v head, `key_row` between tokens */
+	int64_t key_row;
 	REAL along[QUERIES], lse[QUERIES];
 };
 
@@ -35,25 +38,64 @@ static void work_start(struct work *w, const struct rt_attend_backward *b, REAL 
 	w->slopes = carve(&scratch, KEYS * QUERIES);
 	w->keep = carve(&scratch, KEYS * QUERIES);
 	w->key_sum = carve(&scratch, KEYS * w->padded);
+	w->k_room = w->v_room = NULL;
+#ifdef CPU_BF16
+	w->k_room = carve(&scratch, KEYS * head);
+	w->v_room = carve(&scratch, KEYS * head);
+#endif
+	w->dk = scratch;
+}
+
+/* Where gradients of the k/v head are summed: in place, or in fp32 beside it. */
+static void sums_start(const struct attend *a, struct work *w)
+{
+	int64_t head = a->f->head, tokens = a->f->tokens;
+#ifdef CPU_BF16
+	w->dv = w->dk + tokens * head;
+	w->key_row = head;
+#else
+	w->dk = (REAL *)w->b->dk + attend_key(a, 0);
+	w->dv = (REAL *)w->b->dv + attend_key(a, 0);
+	w->key_row = a->kv_row;
+#endif
+	for (int64_t t = 0; t < tokens; t++) {
+		memset(w->dk + t * w->key_row, 0, (size_t)head * sizeof(REAL));
+		memset(w->dv + t * w->key_row, 0, (size_t)head * sizeof(REAL));
+	}
+}
+
+static void sums_store(const struct attend *a, const struct work *w)
+{
+#ifdef CPU_BF16
+	ELEM *dk = (ELEM *)w->b->dk + attend_key(a, 0), *dv = (ELEM *)w->b->dv + attend_key(a, 0);
+	for (int64_t t = 0; t < a->f->tokens; t++) {
+		for (int64_t d = 0; d < a->f->head; d++) {
+			dk[t * a->kv_row + d] = elem_of(w->dk[t * w->key_row + d]);
+			dv[t * a->kv_row + d] = elem_of(w->dv[t * w->key_row + d]);
+		}
+	}
+#else
+	(void)a, (void)w;
+#endif
 }
 
 /* Rows of whole vectors, the missing elements 0. */
-static void copy_rows(const struct attend *a, REAL *to, int64_t padded, const REAL *from,
+static void copy_rows(const struct attend *a, REAL *to, int64_t padded, const ELEM *from,
 		      REAL factor)
 {
 	memset(to, 0, (size_t)(padded * QUERIES) * sizeof(REAL));
 	for (int64_t q = 0; q < a->queries; q++)
 		for (int64_t d = 0; d < a->f->head; d++)
-			to[q * padded + d] = from[q * a->row + d] * factor;
+			to[q * padded + d] = real_of(from[q * a->row + d]) * factor;
 }
 
 /* A missing query has an infinite log-sum: its weights are 0. */
 static void load_queries(const struct attend *a, struct work *w)
 {
 	const struct rt_attend_forward *f = a->f;
-	const REAL *q = (const REAL *)f->q + attend_query(a);
-	const REAL *out = (const REAL *)f->out + attend_query(a);
-	const REAL *dout = (const REAL *)w->b->dout + attend_query(a);
+	const ELEM *q = (const ELEM *)f->q + attend_query(a);
+	const ELEM *out = (const ELEM *)f->out + attend_query(a);
+	const ELEM *dout = (const ELEM *)w->b->dout + attend_query(a);
 	const REAL *lse =
 		(const REAL *)f->lse + (a->sample * f->heads + a->head) * f->tokens + a->query;
 	attend_turn(a, w->q_turned, q, (REAL)f->scale);
@@ -90,7 +132,7 @@ static void add_to_keys(const struct attend *a, struct work *w, REAL *to, const 
 	panel_add(&p);
 	for (int64_t k = 0; k < count; k++)
 		for (int64_t d = 0; d < a->f->head; d++)
-			to[k * a->kv_row + d] += w->key_sum[k * w->padded + d];
+			to[k * w->key_row + d] += w->key_sum[k * w->padded + d];
 }
 
 /* Scores become weights, by the kept log-sums. */
@@ -124,14 +166,15 @@ static void slope(REAL *restrict slopes, const REAL *restrict weights, const REA
 
 static void query_block(const struct attend *a, struct work *w)
 {
-	const REAL *k = a->f->k, *v = a->f->v;
 	load_queries(a, w);
 	for (int64_t key = 0; key < a->keys; key += KEYS) {
-		int64_t count = least(KEYS, a->keys - key), at = attend_key(a, key);
-		attend_dots(a, w->weights, k + at, count, w->q_turned);
+		int64_t count = least(KEYS, a->keys - key), at = key * w->key_row;
+		struct attend_tile k = attend_load(a, a->f->k, key, count, w->k_room);
+		struct attend_tile v = attend_load(a, a->f->v, key, count, w->v_room);
+		attend_dots(a, w->weights, k, count, w->q_turned);
 		attend_mask(a, w->weights, key, count);
 		weigh(w->weights, w->lse, count);
-		attend_dots(a, w->slopes, v + at, count, w->do_turned);
+		attend_dots(a, w->slopes, v, count, w->do_turned);
 		if (attend_drops(a)) {
 			attend_keep(a, w->keep, key, count);
 			times(w->slopes, w->keep, count);
@@ -139,14 +182,15 @@ static void query_block(const struct attend *a, struct work *w)
 		slope(w->slopes, w->weights, w->along, count);
 		if (attend_drops(a))
 			times(w->weights, w->keep, count);
-		add_to_keys(a, w, (REAL *)w->b->dv + at, w->weights, w->do_rows, count);
-		add_to_keys(a, w, (REAL *)w->b->dk + at, w->slopes, w->q_rows, count);
-		attend_mix(a, w->dq, k + at, count, w->slopes);
+		add_to_keys(a, w, w->dv + at, w->weights, w->do_rows, count);
+		add_to_keys(a, w, w->dk + at, w->slopes, w->q_rows, count);
+		attend_mix(a, w->dq, k, count, w->slopes);
 	}
-	REAL *dq = (REAL *)w->b->dq + attend_query(a), scale = (REAL)a->f->scale;
+	ELEM *dq = (ELEM *)w->b->dq + attend_query(a);
+	REAL scale = (REAL)a->f->scale;
 	for (int64_t q = 0; q < a->queries; q++)
 		for (int64_t d = 0; d < a->f->head; d++)
-			dq[q * a->row + d] = w->dq[d * QUERIES + q] * scale;
+			dq[q * a->row + d] = elem_of(w->dq[d * QUERIES + q] * scale);
 }
 
 void CPU_NAME(attend_backward)(const void *args, int64_t item, void *scratch)
@@ -158,14 +202,12 @@ void CPU_NAME(attend_backward)(const void *args, int64_t item, void *scratch)
 	struct work w;
 	work_start(&w, b, scratch);
 	struct attend a = attend_start(f, sample, head, 0);
-	for (int64_t t = 0; t < f->tokens; t++) {
-		memset((REAL *)b->dk + attend_key(&a, t), 0, (size_t)f->head * sizeof(REAL));
-		memset((REAL *)b->dv + attend_key(&a, t), 0, (size_t)f->head * sizeof(REAL));
-	}
+	sums_start(&a, &w);
 	for (int64_t h = head; h < head + group; h++) {
 		for (int64_t query = 0; query < f->tokens; query += QUERIES) {
 			a = attend_start(f, sample, h, query);
 			query_block(&a, &w);
 		}
 	}
+	sums_store(&a, &w);
 }

@@ -37,13 +37,13 @@ static void absorb(const struct attend *a, struct state *s, REAL *scores, int64_
 
 static void write_out(const struct attend *a, const struct state *s)
 {
-	REAL *out = (REAL *)a->f->out + attend_query(a);
+	ELEM *out = (ELEM *)a->f->out + attend_query(a);
 	REAL *lse =
 		(REAL *)a->f->lse + (a->sample * a->f->heads + a->head) * a->f->tokens + a->query;
 	for (int64_t q = 0; q < a->queries; q++) {
 		REAL share = 1 / s->total[q];
 		for (int64_t d = 0; d < a->f->head; d++)
-			out[q * a->row + d] = s->sum[d * QUERIES + q] * share;
+			out[q * a->row + d] = elem_of(s->sum[d * QUERIES + q] * share);
 		lse[q] = (REAL)((double)s->most[q] + log((double)s->total[q]));
 	}
 }
@@ -58,15 +58,16 @@ void CPU_NAME(attend_forward)(const void *args, int64_t item, void *scratch)
 	REAL *turned = scratch, *scores = turned + f->head * QUERIES,
 	     *keep = scores + KEYS * QUERIES;
 	s.sum = keep + KEYS * QUERIES;
+	REAL *room = s.sum + f->head * QUERIES;
 	memset(s.sum, 0, (size_t)(f->head * QUERIES) * sizeof(REAL));
 	for (int64_t q = 0; q < QUERIES; q++) {
 		s.most[q] = -(REAL)INFINITY;
 		s.total[q] = 0;
 	}
-	attend_turn(&a, turned, (const REAL *)f->q + attend_query(&a), (REAL)f->scale);
+	attend_turn(&a, turned, (const ELEM *)f->q + attend_query(&a), (REAL)f->scale);
 	for (int64_t key = 0; key < a.keys; key += KEYS) {
 		int64_t count = least(KEYS, a.keys - key);
-		attend_dots(&a, scores, (const REAL *)f->k + attend_key(&a, key), count, turned);
+		attend_dots(&a, scores, attend_load(&a, f->k, key, count, room), count, turned);
 		attend_mask(&a, scores, key, count);
 		absorb(&a, &s, scores, count);
 		if (attend_drops(&a)) {
@@ -74,7 +75,7 @@ void CPU_NAME(attend_forward)(const void *args, int64_t item, void *scratch)
 			for (int64_t i = 0; i < count * QUERIES; i++)
 				scores[i] *= keep[i];
 		}
-		attend_mix(&a, s.sum, (const REAL *)f->v + attend_key(&a, key), count, scores);
+		attend_mix(&a, s.sum, attend_load(&a, f->v, key, count, room), count, scores);
 	}
 	write_out(&a, &s);
 }

@@ -6,39 +6,39 @@
 
 enum { TILE = 512 };
 
-static REAL tile_most(const REAL *x, int64_t count)
+static REAL tile_most(const ELEM *x, int64_t count)
 {
-	REAL lane[LANES], most = x[0];
+	REAL lane[LANES], most = real_of(x[0]);
 	int64_t i = 0;
 	for (int64_t l = 0; l < LANES; l++)
-		lane[l] = x[0];
+		lane[l] = most;
 	for (; i + LANES <= count; i += LANES) {
 		for (int64_t l = 0; l < LANES; l++)
-			lane[l] = x[i + l] > lane[l] ? x[i + l] : lane[l];
+			lane[l] = real_of(x[i + l]) > lane[l] ? real_of(x[i + l]) : lane[l];
 	}
 	for (; i < count; i++)
-		lane[0] = x[i] > lane[0] ? x[i] : lane[0];
+		lane[0] = real_of(x[i]) > lane[0] ? real_of(x[i]) : lane[0];
 	for (int64_t l = 0; l < LANES; l++)
 		most = lane[l] > most ? lane[l] : most;
 	return most;
 }
 
 /* The sum of e^(x - most) over a tile. */
-INLINE double tile_sum(const REAL *x, REAL most, int64_t count)
+INLINE double tile_sum(const ELEM *x, REAL most, int64_t count)
 {
 	REAL power[TILE];
 	double sum;
 	PARALLEL_LOOP
 	for (int64_t i = 0; i < count; i++)
-		power[i] = real_exp(x[i] - most);
-	ROW_SUM(sum, count, ROW(power));
+		power[i] = real_exp(real_of(x[i]) - most);
+	ROW_SUM(sum, count, ROW_REAL(power));
 	return sum;
 }
 
 /* log of the sum of e^x; what is summed is relative to the largest logit so far. */
-static double row_lse(const REAL *x, int64_t count)
+static double row_lse(const ELEM *x, int64_t count)
 {
-	REAL most = x[0];
+	REAL most = real_of(x[0]);
 	double sum = 0;
 	for (int64_t left = 0; left < count; left += TILE) {
 		int64_t part = least(TILE, count - left);
@@ -52,46 +52,50 @@ static double row_lse(const REAL *x, int64_t count)
 	return (double)most + log(sum);
 }
 
-/* Gradient of `width` logits, of which `count` are real; the rest get 0. */
-static void row_slope(const REAL *x, REAL *dx, double lse, int64_t count, int64_t width)
+/* Gradient of `width` logits, of which `count` are real; the rest get 0. A target
+ * of -1: none of them. */
+static void row_slope(const ELEM *x, ELEM *dx, double lse, int64_t count, int64_t target,
+		      int64_t width)
 {
+	REAL chosen = target < 0 ? 0 : real_exp((REAL)((double)real_of(x[target]) - lse)) - 1;
 	PARALLEL_LOOP
 	for (int64_t i = 0; i < count; i++)
-		dx[i] = real_exp((REAL)((double)x[i] - lse));
-	memset(dx + count, 0, (size_t)(width - count) * sizeof(REAL));
+		dx[i] = elem_of(real_exp((REAL)((double)real_of(x[i]) - lse)));
+	memset(dx + count, 0, (size_t)(width - count) * sizeof(ELEM));
+	if (target >= 0)
+		dx[target] = elem_of(chosen);
 }
 
 KERNEL(cross_entropy)
 {
-	const REAL *logits = args->in[0];
+	const ELEM *logits = args->in[0];
 	const int32_t *target = args->in[1];
 	double *lse = args->out[0], *loss = args->out[1];
 	int64_t width = args->size[0], vocab = args->size[1];
 	for (int64_t row = first; row < last; row++) {
-		const REAL *x = logits + row * width;
+		const ELEM *x = logits + row * width;
 		lse[row] = row_lse(x, vocab);
 		loss[row] = 0;
 		if (target[row] >= vocab)
 			cpu_bad_index("cross_entropy", row, target[row], vocab);
 		else if (target[row] >= 0)
-			loss[row] = lse[row] - (double)x[target[row]];
+			loss[row] = lse[row] - (double)real_of(x[target[row]]);
 	}
 }
 
 KERNEL(cross_entropy_backward)
 {
-	const REAL *logits = args->in[0];
+	const ELEM *logits = args->in[0];
 	const int32_t *target = args->in[1];
 	const double *lse = args->in[2];
-	REAL *dlogits = args->out[0];
+	ELEM *dlogits = args->out[0];
 	int64_t width = args->size[0], vocab = args->size[1];
 	for (int64_t row = first; row < last; row++) {
-		REAL *dx = dlogits + row * width;
-		row_slope(logits + row * width, dx, lse[row], target[row] >= 0 ? vocab : 0, width);
-		if (target[row] >= vocab)
+		bool counted = target[row] >= 0, bad = target[row] >= vocab;
+		row_slope(logits + row * width, dlogits + row * width, lse[row],
+			  counted ? vocab : 0, counted && !bad ? target[row] : -1, width);
+		if (bad)
 			cpu_bad_index("cross_entropy_backward", row, target[row], vocab);
-		else if (target[row] >= 0)
-			dx[target[row]] -= 1;
 	}
 }
 
@@ -104,7 +108,7 @@ INLINE int64_t part_columns(const struct rt_args *args)
 
 KERNEL(vocab_max)
 {
-	const REAL *logits = args->in[0];
+	const ELEM *logits = args->in[0];
 	double *max = args->out[0];
 	int64_t count = part_columns(args);
 	for (int64_t row = first; row < last; row++)
@@ -119,12 +123,12 @@ KERNEL(vocab_sum)
 	double *sum = args->out[0], *label = args->out[1];
 	int64_t count = part_columns(args), vocab = args->size[1];
 	for (int64_t row = first; row < last; row++) {
-		const REAL *x = (const REAL *)args->in[0] + row * args->size[0];
+		const ELEM *x = (const ELEM *)args->in[0] + row * args->size[0];
 		int64_t at = target[row] - args->size[2];
 		sum[row] = 0;
 		for (int64_t left = 0; left < count; left += TILE)
 			sum[row] += tile_sum(x + left, (REAL)max[row], least(TILE, count - left));
-		label[row] = target[row] >= 0 && at >= 0 && at < count ? (double)x[at] : 0;
+		label[row] = target[row] >= 0 && at >= 0 && at < count ? (double)real_of(x[at]) : 0;
 		if (target[row] >= vocab)
 			cpu_bad_index("vocab_sum", row, target[row], vocab);
 	}
@@ -143,17 +147,17 @@ KERNEL(vocab_loss)
 
 KERNEL(vocab_backward)
 {
+	const ELEM *logits = args->in[0];
 	const int32_t *target = args->in[1];
 	const double *lse = args->in[2];
+	ELEM *dlogits = args->out[0];
 	int64_t width = args->size[0], vocab = args->size[1], count = part_columns(args);
 	for (int64_t row = first; row < last; row++) {
-		REAL *dx = (REAL *)args->out[0] + row * width;
+		bool counted = target[row] >= 0;
 		int64_t at = target[row] - args->size[2];
-		row_slope((const REAL *)args->in[0] + row * width, dx, lse[row],
-			  target[row] >= 0 ? count : 0, width);
+		row_slope(logits + row * width, dlogits + row * width, lse[row],
+			  counted ? count : 0, counted && at >= 0 && at < count ? at : -1, width);
 		if (target[row] >= vocab)
 			cpu_bad_index("vocab_backward", row, target[row], vocab);
-		else if (target[row] >= 0 && at >= 0 && at < count)
-			dx[at] -= 1;
 	}
 }

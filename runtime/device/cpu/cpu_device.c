@@ -83,11 +83,18 @@ static void item_thread(void *context, int thread)
 	}
 }
 
+static cpu_item_fn *item_of(enum rt_type type, enum cpu_item item)
+{
+	return type == RT_F64	 ? cpu_item_f64(item)
+	       : type == RT_BF16 ? cpu_item_bf16(item)
+				 : cpu_item_f32(item);
+}
+
 static void run_items(struct cpu_device *cpu, enum rt_type type, enum cpu_item item,
 		      const void *args, int64_t items)
 {
 	struct item_work work = {
-		.item = type == RT_F64 ? cpu_item_f64(item) : cpu_item_f32(item),
+		.item = item_of(type, item),
 		.args = args,
 		.items = items,
 		.scratch = cpu->scratch,
@@ -103,7 +110,7 @@ static void run_items(struct cpu_device *cpu, enum rt_type type, enum cpu_item i
 
 static int check_type(struct cpu_device *cpu, const char *row, enum rt_type type)
 {
-	if (type == RT_F32 || type == RT_F64)
+	if (type == RT_F32 || type == RT_F64 || type == RT_BF16)
 		return 0;
 	snprintf(cpu->device.fault, RT_DEVICE_FAULT, "kernel %s: no code for element type %d", row,
 		 (int)type);
@@ -122,13 +129,19 @@ static int cpu_matmul(struct rt_device *device, int stream, const struct rt_matm
 	struct cpu_device *cpu = cpu_of(device);
 	const struct rt_epilogue *e = &args->epilogue;
 	(void)stream;
+	bool follows = e->bias || e->residual || e->act != RT_NONE || e->pre_activation;
 	if (check_type(cpu, "matmul", args->type) != 0)
 		return -1;
+	if (args->wide_c && (args->type != RT_BF16 || follows)) {
+		snprintf(device->fault, RT_DEVICE_FAULT,
+			 "kernel matmul: a wide result takes bf16 operands and no epilogue");
+		return -1;
+	}
 	cpu_threads_bind(&cpu->threads, 0);
-	if (args->type != RT_F32 || cpu_dnnl_matmul(cpu->dnnl, args) != 0)
+	if (args->type == RT_F64 || cpu_dnnl_matmul(cpu->dnnl, args) != 0)
 		run_items(cpu, args->type, CPU_ITEM_matmul, args,
 			  pieces(args->m, CPU_MATMUL_SIDE) * pieces(args->n, CPU_MATMUL_SIDE));
-	if (e->bias || e->residual || e->act != RT_NONE || e->pre_activation)
+	if (follows)
 		run_items(cpu, args->type, CPU_ITEM_epilogue, args,
 			  pieces(args->m, CPU_EPILOGUE_ROWS));
 	return 0;
@@ -136,10 +149,11 @@ static int cpu_matmul(struct rt_device *device, int stream, const struct rt_matm
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
-/* Grows at the first use of a head size only. */
+/* Grows at the first use of a size only. */
 static int reserve(struct cpu_device *cpu, const struct rt_attend_forward *args)
 {
-	uint64_t bytes = rt_attend_scratch(args->type, (uint64_t)args->head);
+	uint64_t bytes =
+		rt_attend_scratch(args->type, (uint64_t)args->head, (uint64_t)args->tokens);
 	bytes = (bytes + 63) / 64 * 64;
 	if (bytes <= cpu->scratch_bytes)
 		return 0;

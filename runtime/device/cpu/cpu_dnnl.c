@@ -10,8 +10,9 @@ enum operand { LEFT, RIGHT, RESULT, SCRATCH, OPERANDS };
 
 /* All that a product depends on but its addresses. */
 struct shape {
+	enum rt_type type;
 	int64_t m, n, k, workspace_bytes;
-	bool trans_a, trans_b, accumulate;
+	bool trans_a, trans_b, accumulate, wide_c;
 };
 
 struct product {
@@ -58,11 +59,13 @@ void cpu_dnnl_close(struct cpu_dnnl *dnnl)
 	free(dnnl);
 }
 
-static bool describe(dnnl_memory_desc_t *desc, int64_t rows, int64_t columns, bool turned)
+static bool describe(dnnl_memory_desc_t *desc, int64_t rows, int64_t columns, bool turned,
+		     bool wide)
 {
 	dnnl_dims_t dims = {rows, columns};
 	dnnl_dims_t strides = {turned ? 1 : columns, turned ? rows : 1};
-	return dnnl_memory_desc_init_by_strides(desc, 2, dims, dnnl_f32, strides) == dnnl_success;
+	return dnnl_memory_desc_init_by_strides(desc, 2, dims, wide ? dnnl_f32 : dnnl_bf16,
+						strides) == dnnl_success;
 }
 
 static bool make_attributes(dnnl_primitive_attr_t *attributes, bool accumulate)
@@ -147,9 +150,10 @@ static void make_product(struct cpu_dnnl *dnnl, struct product *p)
 	dnnl_matmul_desc_t matmul;
 	dnnl_primitive_attr_t attributes = NULL;
 	dnnl_primitive_desc_t made = NULL;
-	if (describe(&descs[LEFT], s->m, s->k, s->trans_a) &&
-	    describe(&descs[RIGHT], s->k, s->n, s->trans_b) &&
-	    describe(&descs[RESULT], s->m, s->n, false) &&
+	bool wide = s->type != RT_BF16;
+	if (describe(&descs[LEFT], s->m, s->k, s->trans_a, wide) &&
+	    describe(&descs[RIGHT], s->k, s->n, s->trans_b, wide) &&
+	    describe(&descs[RESULT], s->m, s->n, false, wide || s->wide_c) &&
 	    dnnl_matmul_desc_init(&matmul, &descs[LEFT], &descs[RIGHT], NULL, &descs[RESULT]) ==
 		    dnnl_success &&
 	    make_attributes(&attributes, s->accumulate))
@@ -163,15 +167,16 @@ static void make_product(struct cpu_dnnl *dnnl, struct product *p)
 
 static bool same(const struct shape *a, const struct shape *b)
 {
-	return a->m == b->m && a->n == b->n && a->k == b->k && a->trans_a == b->trans_a &&
-	       a->trans_b == b->trans_b && a->accumulate == b->accumulate &&
-	       a->workspace_bytes == b->workspace_bytes;
+	return a->type == b->type && a->wide_c == b->wide_c && a->m == b->m && a->n == b->n &&
+	       a->k == b->k && a->trans_a == b->trans_a && a->trans_b == b->trans_b &&
+	       a->accumulate == b->accumulate && a->workspace_bytes == b->workspace_bytes;
 }
 
 /* NULL: no memory. */
 static struct product *find(struct cpu_dnnl *dnnl, const struct rt_matmul *args)
 {
 	struct shape shape = {
+		.type = args->type,
 		.m = args->m,
 		.n = args->n,
 		.k = args->k,
@@ -179,6 +184,7 @@ static struct product *find(struct cpu_dnnl *dnnl, const struct rt_matmul *args)
 		.trans_a = args->trans_a,
 		.trans_b = args->trans_b,
 		.accumulate = args->accumulate,
+		.wide_c = args->wide_c,
 	};
 	for (size_t i = 0; i < dnnl->count; i++) {
 		size_t at = (dnnl->last + 1 + i) % dnnl->count;

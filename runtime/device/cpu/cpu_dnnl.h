@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of fp32 matrices by oneDNN. */
+/* Products of fp32 and bf16 matrices by oneDNN. */
 #ifndef CPU_CPU_DNNL_H
 #define CPU_CPU_DNNL_H
 

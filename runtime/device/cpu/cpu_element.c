@@ -6,19 +6,19 @@
 #define ACTIVATION(name)                                                                           \
 	KERNEL(name)                                                                               \
 	{                                                                                          \
-		const REAL *x = args->in[0];                                                       \
-		REAL *y = args->out[0];                                                            \
+		const ELEM *x = args->in[0];                                                       \
+		ELEM *y = args->out[0];                                                            \
 		PARALLEL_LOOP                                                                      \
 		for (int64_t i = first; i < last; i++)                                             \
-			y[i] = name##_value(x[i]);                                                 \
+			y[i] = elem_of(name##_value(real_of(x[i])));                               \
 	}                                                                                          \
 	KERNEL(name##_backward)                                                                    \
 	{                                                                                          \
-		const REAL *x = args->in[0], *dy = args->in[1];                                    \
-		REAL *dx = args->out[0];                                                           \
+		const ELEM *x = args->in[0], *dy = args->in[1];                                    \
+		ELEM *dx = args->out[0];                                                           \
 		PARALLEL_LOOP                                                                      \
 		for (int64_t i = first; i < last; i++)                                             \
-			dx[i] = dy[i] * name##_slope(x[i]);                                        \
+			dx[i] = elem_of(real_of(dy[i]) * name##_slope(real_of(x[i])));             \
 	}
 
 ACTIVATION(gelu)
@@ -28,20 +28,39 @@ ACTIVATION(relu)
 
 KERNEL(scale)
 {
-	const REAL *x = args->in[0], factor = (REAL)args->scalar[0];
-	REAL *y = args->out[0];
+	const ELEM *x = args->in[0];
+	ELEM *y = args->out[0];
+	REAL factor = (REAL)args->scalar[0];
 	PARALLEL_LOOP
 	for (int64_t i = first; i < last; i++)
-		y[i] = x[i] * factor;
+		y[i] = elem_of(real_of(x[i]) * factor);
 }
 
 KERNEL(accumulate)
 {
+	const ELEM *x = args->in[0];
+	GRAD *y = args->out[0];
+	PARALLEL_LOOP
+	for (int64_t i = first; i < last; i++)
+		y[i] = grad_of(grad_real(y[i]) + real_of(x[i]));
+}
+
+KERNEL(narrow)
+{
 	const REAL *x = args->in[0];
+	ELEM *y = args->out[0];
+	PARALLEL_LOOP
+	for (int64_t i = first; i < last; i++)
+		y[i] = elem_of(x[i]);
+}
+
+KERNEL(widen)
+{
+	const ELEM *x = args->in[0];
 	REAL *y = args->out[0];
 	PARALLEL_LOOP
 	for (int64_t i = first; i < last; i++)
-		y[i] += x[i];
+		y[i] = real_of(x[i]);
 }
 
 /* Two operands in step over a layout of up to 4 dims; `at` is the place of the current element. */
@@ -84,11 +103,11 @@ static void pair_walk_go(struct pair_walk *w, int64_t elements)
 	do {                                                                                       \
 		PARALLEL_LOOP                                                                      \
 		for (int64_t i = 0; i < run; i++)                                                  \
-			y[i] = a[a_at] op b[b_at];                                                 \
+			y[i] = elem_of(real_of(a[a_at]) op real_of(b[b_at]));                      \
 	} while (0)
 
 #define PAIRWISE(name, op)                                                                         \
-	static void name##_run(REAL *y, const REAL *a, int64_t a_stride, const REAL *b,            \
+	static void name##_run(ELEM *y, const ELEM *a, int64_t a_stride, const ELEM *b,            \
 			       int64_t b_stride, int64_t run)                                      \
 	{                                                                                          \
 		if (a_stride == 1 && b_stride == 1)                                                \
@@ -100,8 +119,8 @@ static void pair_walk_go(struct pair_walk *w, int64_t elements)
 	}                                                                                          \
 	KERNEL(name)                                                                               \
 	{                                                                                          \
-		const REAL *a = args->in[0], *b = args->in[1];                                     \
-		REAL *y = args->out[0];                                                            \
+		const ELEM *a = args->in[0], *b = args->in[1];                                     \
+		ELEM *y = args->out[0];                                                            \
 		struct pair_walk w = pair_walk_start(args->size, first);                           \
 		int64_t inner = w.dims - 1;                                                        \
 		for (int64_t i = first; i < last;) {                                               \
@@ -118,7 +137,7 @@ PAIRWISE(sub, -)
 PAIRWISE(mul, *)
 
 /* y = x under the mask of the elements [element, element + count). */
-static void drop(const struct mask *mask, REAL *y, const REAL *x, uint64_t element, int64_t count)
+static void drop(const struct mask *mask, ELEM *y, const ELEM *x, uint64_t element, int64_t count)
 {
 	for (int64_t i = 0; i < count;) {
 		REAL keep[MASK_ELEMENTS];
@@ -127,7 +146,8 @@ static void drop(const struct mask *mask, REAL *y, const REAL *x, uint64_t eleme
 		mask_group(mask, (element + (uint64_t)i) / 4, keep);
 		PARALLEL_LOOP
 		for (int64_t j = 0; j < part; j++)
-			y[i + j] = keep[skip + j] > 0 ? x[i + j] * keep[skip + j] : 0;
+			y[i + j] = elem_of(keep[skip + j] > 0 ? real_of(x[i + j]) * keep[skip + j]
+							      : 0);
 		i += part;
 	}
 }
@@ -136,13 +156,13 @@ static void drop(const struct mask *mask, REAL *y, const REAL *x, uint64_t eleme
 static void drop_rows(const struct rt_args *args, int64_t first, int64_t last, int64_t here,
 		      int64_t all, int64_t start)
 {
-	const REAL *x = args->in[0];
+	const ELEM *x = args->in[0];
 	const double *control = args->in[1];
-	REAL *y = args->out[0];
+	ELEM *y = args->out[0];
 	struct mask mask = mask_start(control, args->size[0], args->scalar[0]);
 	int64_t sample = (int64_t)(control[RT_CONTROL_SAMPLE] * (double)args->size[1]);
 	if (control[RT_CONTROL_TRAINING] == 0) {
-		memmove(y + first, x + first, (size_t)(last - first) * sizeof(REAL));
+		memmove(y + first, x + first, (size_t)(last - first) * sizeof(ELEM));
 		return;
 	}
 	for (int64_t i = first; i < last;) {
@@ -161,26 +181,4 @@ KERNEL(dropout)
 KERNEL(dropout_part)
 {
 	drop_rows(args, first, last, args->size[2], args->size[3], args->size[4]);
-}
-
-/* g is read, never stored scaled; decay is decoupled and counts the weight before the step. */
-KERNEL(adamw)
-{
-	const REAL *g = args->in[0];
-	const double *control = args->in[1], *scalar = args->scalar;
-	REAL *w = args->out[0], *m = args->out[1], *v = args->out[2];
-	REAL beta1 = (REAL)scalar[0], beta2 = (REAL)scalar[1], eps = (REAL)scalar[2];
-	REAL rest1 = (REAL)(1 - scalar[0]), rest2 = (REAL)(1 - scalar[1]);
-	double lr = control[RT_CONTROL_LR];
-	REAL rate = (REAL)(lr / control[RT_CONTROL_CORRECTION1]);
-	REAL root = (REAL)(1 / sqrt(control[RT_CONTROL_CORRECTION2]));
-	REAL keep = (REAL)(1 - lr * scalar[3]), factor = (REAL)control[RT_CONTROL_FACTOR];
-	PARALLEL_LOOP
-	for (int64_t i = first; i < last; i++) {
-		REAL scaled = g[i] * factor;
-		m[i] = beta1 * m[i] + rest1 * scaled;
-		v[i] = beta2 * v[i] + rest2 * scaled * scaled;
-		REAL root_v = sizeof(REAL) == 8 ? (REAL)sqrt(v[i]) : (REAL)sqrtf((float)v[i]);
-		w[i] = w[i] * keep - rate * m[i] / (root_v * root + eps);
-	}
 }

@@ -37,6 +37,7 @@ enum {
 /* The best code for this machine. */
 cpu_item_fn *cpu_item_f32(enum cpu_item item);
 cpu_item_fn *cpu_item_f64(enum cpu_item item);
+cpu_item_fn *cpu_item_bf16(enum cpu_item item);
 
 enum cpu_isa { CPU_ISA_BASE, CPU_ISA_AVX2, CPU_ISA_AVX512 };
 enum cpu_isa cpu_isa(void);

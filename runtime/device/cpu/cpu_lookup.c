@@ -5,45 +5,81 @@
 KERNEL(lookup)
 {
 	const int32_t *index = args->in[0];
-	const REAL *weight = args->in[1];
-	REAL *y = args->out[0];
+	const ELEM *weight = args->in[1];
+	ELEM *y = args->out[0];
 	int64_t width = args->size[0], limit = args->size[1];
 	for (int64_t row = first; row < last; row++) {
 		if (index[row] < 0 || index[row] >= limit) {
 			cpu_bad_index("lookup", row, index[row], limit);
 			continue;
 		}
-		memcpy(y + row * width, weight + index[row] * width, (size_t)width * sizeof(REAL));
+		memcpy(y + row * width, weight + index[row] * width, (size_t)width * sizeof(ELEM));
 	}
 }
 
-/* to += from */
-INLINE void add_token(REAL *to, const REAL *from, int64_t width)
+enum { ROWS = 32, TILE = 256 };
+
+/* Columns of weight rows that a tile of gradients is summed for; a row starts at its first token.
+ */
+struct sums {
+	REAL sum[ROWS][TILE];
+	bool started[ROWS];
+};
+
+INLINE void add_token(REAL *restrict sum, const ELEM *restrict from, int64_t count)
 {
 	PARALLEL_LOOP
-	for (int64_t i = 0; i < width; i++)
-		to[i] += from[i];
+	for (int64_t i = 0; i < count; i++)
+		sum[i] += real_of(from[i]);
 }
 
-/* Each call looks through all indices and takes those of its rows: a weight row is written by one
- * thread, in the order of the tokens. */
-KERNEL(lookup_backward)
+/* Adds dy[token] to row index[token] - start of dweight for the rows [first, last) of a block, in
+ * the order of the tokens; indices from `limit` on are left out. Each block looks through all
+ * indices: a weight row is written by one thread. */
+static void add_block(const struct rt_args *args, int64_t first, int64_t last, int64_t limit,
+		      int64_t start)
 {
 	const int32_t *index = args->in[0];
-	const REAL *dy = args->in[1];
-	REAL *dweight = args->out[0];
 	int64_t width = args->size[0], n = args->size[1];
-	for (int64_t token = 0; token < n; token++) {
-		if (index[token] >= first && index[token] < last)
-			add_token(dweight + index[token] * width, dy + token * width, width);
+	for (int64_t left = 0; left < width; left += TILE) {
+		const ELEM *dy = (const ELEM *)args->in[1] + left;
+		GRAD *dweight = (GRAD *)args->out[0] + first * width + left;
+		int64_t count = least(TILE, width - left);
+		struct sums s;
+		memset(s.started, 0, sizeof(s.started));
+		for (int64_t token = 0; token < n; token++) {
+			int64_t row = index[token] - start - first;
+			if (index[token] >= limit || row < 0 || row >= last - first)
+				continue;
+			for (int64_t i = 0; !s.started[row] && i < count; i++)
+				s.sum[row][i] = grad_real(dweight[row * width + i]);
+			s.started[row] = true;
+			add_token(s.sum[row], dy + token * width, count);
+		}
+		for (int64_t row = 0; row < last - first; row++) {
+			for (int64_t i = 0; s.started[row] && i < count; i++)
+				dweight[row * width + i] = grad_of(s.sum[row][i]);
+		}
 	}
+}
+
+KERNEL(lookup_backward)
+{
+	for (int64_t row = first; row < last; row += ROWS)
+		add_block(args, row, least(row + ROWS, last), INT64_MAX, 0);
+}
+
+KERNEL(lookup_part_backward)
+{
+	for (int64_t row = first; row < last; row += ROWS)
+		add_block(args, row, least(row + ROWS, last), args->size[2], args->size[3]);
 }
 
 KERNEL(lookup_part)
 {
 	const int32_t *index = args->in[0];
-	const REAL *weight = args->in[1];
-	REAL *y = args->out[0];
+	const ELEM *weight = args->in[1];
+	ELEM *y = args->out[0];
 	int64_t width = args->size[0], limit = args->size[1], here = args->size[2];
 	for (int64_t row = first; row < last; row++) {
 		int64_t from = index[row] - args->size[3];
@@ -51,22 +87,9 @@ KERNEL(lookup_part)
 			cpu_bad_index("lookup_part", row, index[row], limit);
 		else if (from >= 0 && from < here)
 			memcpy(y + row * width, weight + from * width,
-			       (size_t)width * sizeof(REAL));
+			       (size_t)width * sizeof(ELEM));
 		else
-			memset(y + row * width, 0, (size_t)width * sizeof(REAL));
-	}
-}
-
-KERNEL(lookup_part_backward)
-{
-	const int32_t *index = args->in[0];
-	const REAL *dy = args->in[1];
-	REAL *dweight = args->out[0];
-	int64_t width = args->size[0], n = args->size[1], limit = args->size[2];
-	for (int64_t token = 0; token < n; token++) {
-		int64_t to = index[token] - args->size[3];
-		if (index[token] < limit && to >= first && to < last)
-			add_token(dweight + to * width, dy + token * width, width);
+			memset(y + row * width, 0, (size_t)width * sizeof(ELEM));
 	}
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Norms of rows. Statistics are summed in double and kept in T; backward uses the kept values. */
+/* Norms of rows. Statistics are summed in double and kept in S; backward uses the kept values. */
 #include <math.h>
 
 #include "device/cpu/real.h"
@@ -8,12 +8,13 @@ enum { TILE = 64 };
 
 KERNEL(layernorm)
 {
-	const REAL *x = args->in[0], *weight = args->in[1], *bias = args->in[2];
-	REAL *y = args->out[0], *means = args->out[1], *rstds = args->out[2];
+	const ELEM *x = args->in[0], *weight = args->in[1], *bias = args->in[2];
+	ELEM *y = args->out[0];
+	REAL *means = args->out[1], *rstds = args->out[2];
 	int64_t width = args->size[0];
 	for (int64_t row = first; row < last; row++) {
-		const REAL *in = x + row * width;
-		REAL *out = y + row * width;
+		const ELEM *in = x + row * width;
+		ELEM *out = y + row * width;
 		double sum, square;
 		ROW_SUM(sum, width, ROW(in));
 		double middle = sum / (double)width;
@@ -22,13 +23,14 @@ KERNEL(layernorm)
 		REAL rstd = rstds[row] = (REAL)(1 / sqrt(square / (double)width + args->scalar[0]));
 		PARALLEL_LOOP
 		for (int64_t i = 0; i < width; i++)
-			out[i] = (in[i] - mean) * rstd * weight[i] + bias[i];
+			out[i] = elem_of((real_of(in[i]) - mean) * rstd * real_of(weight[i]) +
+					 real_of(bias[i]));
 	}
 }
 
 /* dx = rstd (g - mean(g) - n mean(g n)) with g = dy weight, n = (x - mean) rstd. */
-static void layernorm_row(const REAL *x, const REAL *weight, REAL mean, REAL rstd, const REAL *dy,
-			  REAL *dx, int64_t width)
+static void layernorm_row(const ELEM *x, const ELEM *weight, REAL mean, REAL rstd, const ELEM *dy,
+			  ELEM *dx, int64_t width)
 {
 	double sum, along;
 	double middle = mean;
@@ -37,7 +39,8 @@ static void layernorm_row(const REAL *x, const REAL *weight, REAL mean, REAL rst
 	REAL shift = (REAL)(sum / (double)width), slope = (REAL)(along * rstd / (double)width);
 	PARALLEL_LOOP
 	for (int64_t i = 0; i < width; i++)
-		dx[i] = rstd * (dy[i] * weight[i] - shift - (x[i] - mean) * rstd * slope);
+		dx[i] = elem_of(rstd * (real_of(dy[i]) * real_of(weight[i]) - shift -
+					(real_of(x[i]) - mean) * rstd * slope));
 }
 
 /* Sums of columns [left, left + TILE) over the rows of one block. */
@@ -47,18 +50,18 @@ static void layernorm_columns(const struct rt_args *args, int64_t first, int64_t
 	const REAL *means = args->in[2], *rstds = args->in[3];
 	int64_t width = args->size[0], count = least(TILE, width - left);
 	for (int64_t row = first; row < last; row++) {
-		const REAL *x = (const REAL *)args->in[0] + row * width + left;
-		const REAL *dy = (const REAL *)args->in[4] + row * width + left;
+		const ELEM *x = (const ELEM *)args->in[0] + row * width + left;
+		const ELEM *dy = (const ELEM *)args->in[4] + row * width + left;
 		double mean = means[row], rstd = rstds[row];
 		PARALLEL_LOOP
 		for (int64_t i = 0; i < count; i++) {
-			dweight[i] += dy[i] * (((double)x[i] - mean) * rstd);
-			dbias[i] += dy[i];
+			dweight[i] += real_of(dy[i]) * (((double)real_of(x[i]) - mean) * rstd);
+			dbias[i] += real_of(dy[i]);
 		}
 	}
 }
 
-static void narrow(REAL *out, const double *sums, int64_t count)
+static void store_sums(REAL *out, const double *sums, int64_t count)
 {
 	for (int64_t i = 0; i < count; i++)
 		out[i] = (REAL)sums[i];
@@ -66,8 +69,8 @@ static void narrow(REAL *out, const double *sums, int64_t count)
 
 KERNEL(layernorm_backward)
 {
-	const REAL *x = args->in[0], *weight = args->in[1], *mean = args->in[2];
-	const REAL *rstd = args->in[3], *dy = args->in[4];
+	const ELEM *x = args->in[0], *weight = args->in[1], *dy = args->in[4];
+	const REAL *mean = args->in[2], *rstd = args->in[3];
 	int64_t width = args->size[0], block = CPU_BLOCK_layernorm_backward;
 	for (int64_t row = first; row < last; row += block) {
 		int64_t end = least(row + block, last);
@@ -76,34 +79,35 @@ KERNEL(layernorm_backward)
 			double dweight[TILE] = {0}, dbias[TILE] = {0};
 			int64_t count = least(TILE, width - left);
 			layernorm_columns(args, row, end, left, dweight, dbias);
-			narrow((REAL *)args->out[1] + partial + left, dweight, count);
-			narrow((REAL *)args->out[2] + partial + left, dbias, count);
+			store_sums((REAL *)args->out[1] + partial + left, dweight, count);
+			store_sums((REAL *)args->out[2] + partial + left, dbias, count);
 		}
 		for (int64_t r = row; r < end; r++)
 			layernorm_row(x + r * width, weight, mean[r], rstd[r], dy + r * width,
-				      (REAL *)args->out[0] + r * width, width);
+				      (ELEM *)args->out[0] + r * width, width);
 	}
 }
 
 KERNEL(rmsnorm)
 {
-	const REAL *x = args->in[0], *weight = args->in[1];
-	REAL *y = args->out[0], *rstds = args->out[1];
+	const ELEM *x = args->in[0], *weight = args->in[1];
+	ELEM *y = args->out[0];
+	REAL *rstds = args->out[1];
 	int64_t width = args->size[0];
 	for (int64_t row = first; row < last; row++) {
-		const REAL *in = x + row * width;
-		REAL *out = y + row * width;
+		const ELEM *in = x + row * width;
+		ELEM *out = y + row * width;
 		double square;
 		ROW_SUM(square, width, ROW(in) * ROW(in));
 		REAL rstd = rstds[row] = (REAL)(1 / sqrt(square / (double)width + args->scalar[0]));
 		PARALLEL_LOOP
 		for (int64_t i = 0; i < width; i++)
-			out[i] = in[i] * rstd * weight[i];
+			out[i] = elem_of(real_of(in[i]) * rstd * real_of(weight[i]));
 	}
 }
 
 /* dx = rstd (g - n mean(g n)) with g = dy weight, n = x rstd. */
-static void rmsnorm_row(const REAL *x, const REAL *weight, REAL rstd, const REAL *dy, REAL *dx,
+static void rmsnorm_row(const ELEM *x, const ELEM *weight, REAL rstd, const ELEM *dy, ELEM *dx,
 			int64_t width)
 {
 	double along;
@@ -111,7 +115,8 @@ static void rmsnorm_row(const REAL *x, const REAL *weight, REAL rstd, const REAL
 	REAL slope = (REAL)(along * rstd / (double)width);
 	PARALLEL_LOOP
 	for (int64_t i = 0; i < width; i++)
-		dx[i] = rstd * (dy[i] * weight[i] - x[i] * rstd * slope);
+		dx[i] = elem_of(rstd * (real_of(dy[i]) * real_of(weight[i]) -
+					real_of(x[i]) * rstd * slope));
 }
 
 static void rmsnorm_columns(const struct rt_args *args, int64_t first, int64_t last, int64_t left,
@@ -120,18 +125,19 @@ static void rmsnorm_columns(const struct rt_args *args, int64_t first, int64_t l
 	const REAL *rstds = args->in[2];
 	int64_t width = args->size[0], count = least(TILE, width - left);
 	for (int64_t row = first; row < last; row++) {
-		const REAL *x = (const REAL *)args->in[0] + row * width + left;
-		const REAL *dy = (const REAL *)args->in[3] + row * width + left;
+		const ELEM *x = (const ELEM *)args->in[0] + row * width + left;
+		const ELEM *dy = (const ELEM *)args->in[3] + row * width + left;
 		double rstd = rstds[row];
 		PARALLEL_LOOP
 		for (int64_t i = 0; i < count; i++)
-			dweight[i] += dy[i] * ((double)x[i] * rstd);
+			dweight[i] += real_of(dy[i]) * ((double)real_of(x[i]) * rstd);
 	}
 }
 
 KERNEL(rmsnorm_backward)
 {
-	const REAL *x = args->in[0], *weight = args->in[1], *rstd = args->in[2], *dy = args->in[3];
+	const ELEM *x = args->in[0], *weight = args->in[1], *dy = args->in[3];
+	const REAL *rstd = args->in[2];
 	int64_t width = args->size[0], block = CPU_BLOCK_rmsnorm_backward;
 	for (int64_t row = first; row < last; row += block) {
 		int64_t end = least(row + block, last);
@@ -139,11 +145,11 @@ KERNEL(rmsnorm_backward)
 		for (int64_t left = 0; left < width; left += TILE) {
 			double dweight[TILE] = {0};
 			rmsnorm_columns(args, row, end, left, dweight);
-			narrow((REAL *)args->out[1] + partial + left, dweight,
-			       least(TILE, width - left));
+			store_sums((REAL *)args->out[1] + partial + left, dweight,
+				   least(TILE, width - left));
 		}
 		for (int64_t r = row; r < end; r++)
 			rmsnorm_row(x + r * width, weight, rstd[r], dy + r * width,
-				    (REAL *)args->out[0] + r * width, width);
+				    (ELEM *)args->out[0] + r * width, width);
 	}
 }

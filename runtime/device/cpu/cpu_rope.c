@@ -38,15 +38,15 @@ KERNEL(rope)
 	int64_t tokens = args->size[0], heads = args->size[1], half = args->size[2] / 2;
 	REAL sign = (REAL)args->scalar[0];
 	for (int64_t i = first * heads; i < last * heads; i++) {
-		const REAL *x = (const REAL *)args->in[0] + i * 2 * half;
+		const ELEM *x = (const ELEM *)args->in[0] + i * 2 * half;
 		const REAL *turn = (const REAL *)args->in[1] + i / heads % tokens * 2 * half;
-		REAL *y = (REAL *)args->out[0] + i * 2 * half;
+		ELEM *y = (ELEM *)args->out[0] + i * 2 * half;
 		PARALLEL_LOOP
 		for (int64_t j = 0; j < half; j++) {
 			REAL cosine = turn[2 * j], sine = sign * turn[2 * j + 1];
-			REAL low = x[j], high = x[j + half];
-			y[j] = low * cosine - high * sine;
-			y[j + half] = high * cosine + low * sine;
+			REAL low = real_of(x[j]), high = real_of(x[j + half]);
+			y[j] = elem_of(low * cosine - high * sine);
+			y[j + half] = elem_of(high * cosine + low * sine);
 		}
 	}
 }

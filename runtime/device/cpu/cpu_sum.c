@@ -18,16 +18,16 @@ static int64_t pairs_offset(const int64_t *pairs, int64_t n, int64_t row)
 	return at;
 }
 
-INLINE void add_row(double *restrict total, const REAL *restrict row, int64_t count)
+INLINE void add_row(double *restrict total, const ELEM *restrict row, int64_t count)
 {
 	for (int64_t i = 0; i < count; i++)
-		total[i] += row[i];
+		total[i] += real_of(row[i]);
 }
 
 KERNEL(reduce)
 {
-	const REAL *x = args->in[0];
-	REAL *y = args->out[0];
+	const ELEM *x = args->in[0];
+	GRAD *y = args->out[0];
 	int64_t kept = args->size[0], summed = args->size[1 + 2 * kept], terms = 1;
 	const int64_t *keep = args->size + 1, *sum = args->size + 2 + 2 * kept;
 	for (int64_t i = 0; i < summed; i++)
@@ -41,20 +41,20 @@ KERNEL(reduce)
 			side_by_side = side_by_side && at[i] == at[0] + i;
 		}
 		for (int64_t term = 0; term < terms; term++) {
-			const REAL *from = x + pairs_offset(sum, summed, term);
+			const ELEM *from = x + pairs_offset(sum, summed, term);
 			if (side_by_side)
 				add_row(total, from + at[0], count);
 			for (int64_t i = 0; !side_by_side && i < count; i++)
-				total[i] += from[at[i]];
+				total[i] += real_of(from[at[i]]);
 		}
 		for (int64_t i = 0; i < count; i++)
-			y[left + i] = (REAL)total[i];
+			y[left + i] = grad_of((REAL)total[i]);
 	}
 }
 
 KERNEL(columns)
 {
-	const REAL *x = args->in[0];
+	const ELEM *x = args->in[0];
 	int64_t width = args->size[0], block = CPU_BLOCK_columns;
 	for (int64_t row = first; row < last; row += block) {
 		REAL *partial = (REAL *)args->out[0] + row / block * width;
@@ -103,7 +103,7 @@ static const double *tree_total(struct tree *tree, int64_t count)
 KERNEL(tree_rows)
 {
 	const REAL *partials = args->in[0];
-	REAL *y = args->out[0];
+	GRAD *y = args->out[0];
 	int64_t blocks = args->size[0], width = args->size[1];
 	for (int64_t left = first; left < last && blocks > 0; left += TILE) {
 		struct tree tree;
@@ -116,7 +116,7 @@ KERNEL(tree_rows)
 		}
 		const double *total = tree_total(&tree, count);
 		for (int64_t i = 0; i < count; i++)
-			y[left + i] += (REAL)total[i];
+			y[left + i] = grad_of(grad_real(y[left + i]) + (REAL)total[i]);
 	}
 }
 
@@ -147,12 +147,12 @@ KERNEL(loss_sum)
  * carried before it is added, so that the words depend on the shape alone. */
 KERNEL(square_sum)
 {
-	const REAL *g = args->in[0];
+	const ELEM *g = args->in[0];
 	int64_t *exact = args->out[0], n = args->size[0], block = CPU_BLOCK_square_sum;
 	for (int64_t row = first; row < last; row += block) {
 		int64_t words[RT_EXACT_WORDS] = {0};
 		for (int64_t r = row; r < least(row + block, last); r++) {
-			const REAL *from = g + r * 64;
+			const ELEM *from = g + r * 64;
 			double square;
 			ROW_SUM(square, least(64, n - r * 64), ROW(from) * ROW(from));
 			rt_exact_add(words, square);

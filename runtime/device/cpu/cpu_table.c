@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The objects rt_NAME_TYPE of one element type: every row of kernels.def, each with the best code
- * for this machine. A row without a kernel does not link. Compiled once a type. */
+/* The objects rt_NAME_TYPE of one type: every row of kernels.def, for bf16_f32 the rows MIXED, each
+ * with the best code for this machine. A row without a kernel does not link. Compiled once for each
+ * type. */
 #include "rt/kernel.h"
 
 #include "device/cpu/cpu_kernels.h"
@@ -20,7 +21,7 @@ typedef void rows_fn(const struct rt_args *args, int64_t first_block, int64_t la
 		     int64_t rows);
 
 #define LIB(row)
-#define LOOP(row, block_rows, ins, outs, sizes, scalars)                                           \
+#define OBJECT(row)                                                                                \
 	extern rows_fn CODE(row, base), CODE(row, avx2), CODE(row, avx512);                        \
 	static void row##_rows(const struct rt_args *args, int64_t first_block,                    \
 			       int64_t last_block, int64_t rows)                                   \
@@ -30,13 +31,20 @@ typedef void rows_fn(const struct rt_args *args, int64_t first_block, int64_t la
 	}                                                                                          \
 	const struct rt_kernel OBJECT_OF(row, CPU_TYPE) = {                                        \
 		.name = #row,                                                                      \
-		.block = (block_rows),                                                             \
+		.block = CPU_BLOCK_##row,                                                          \
 		.rows = row##_rows,                                                                \
 	};
+#ifdef CPU_MIXED
+#define LOOP(row, block, ins, outs, sizes, scalars)
+#define MIXED OBJECT
+#else
+#define LOOP(row, block, ins, outs, sizes, scalars) OBJECT(row)
+#endif
 #include "rt/kernels.def"
 #undef LIB
 #undef LOOP
 
+#ifndef CPU_MIXED
 #define CPU_ITEM(name) extern cpu_item_fn CODE(name, base), CODE(name, avx2), CODE(name, avx512);
 CPU_ITEMS
 #undef CPU_ITEM
@@ -50,3 +58,4 @@ cpu_item_fn *ITEMS_OF(CPU_TYPE)(enum cpu_item item)
 	};
 	return code[item][cpu_isa()];
 }
+#endif

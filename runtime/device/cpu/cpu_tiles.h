@@ -14,7 +14,7 @@ enum {
  * heads, then samples. An item of attend_backward is one k/v head of one sample. */
 static inline int64_t cpu_attend_queries(enum rt_type type)
 {
-	return type == RT_F64 ? RT_ATTEND_BYTES / 8 : RT_ATTEND_BYTES / 4;
+	return RT_ATTEND_BYTES / (type == RT_F64 ? 8 : 4);
 }
 
 #endif

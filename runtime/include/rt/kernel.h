@@ -42,7 +42,8 @@ struct rt_kernel {
 
 #define LIB(name)
 #define LOOP(name, block, ins, outs, sizes, scalars)                                               \
-	extern const struct rt_kernel rt_##name##_f32, rt_##name##_f64;
+	extern const struct rt_kernel rt_##name##_f32, rt_##name##_f64, rt_##name##_bf16;
+#define MIXED(name) extern const struct rt_kernel rt_##name##_bf16_f32;
 #include "rt/kernels.def"
 #undef LIB
 #undef LOOP
@@ -66,6 +67,12 @@ enum rt_control {
 
 enum { RT_EXACT_WORDS = 48 }; /* int64 words of an order-free accumulator, flags included */
 
-enum rt_random { RT_RANDOM_INIT = 1, RT_RANDOM_DROPOUT, RT_RANDOM_DATA, RT_RANDOM_SAMPLE };
+enum rt_random {
+	RT_RANDOM_INIT = 1,
+	RT_RANDOM_DROPOUT,
+	RT_RANDOM_DATA,
+	RT_RANDOM_SAMPLE,
+	RT_RANDOM_ROUND
+};
 
 #endif

@@ -54,7 +54,8 @@ struct rt_epilogue {
 };
 
 /* c[m, n] = op(a) op(b) (+ c if accumulate) then the epilogue. op transposes: a is [m, k], or
- * [k, m] with trans_a; b is [k, n], or [n, k] with trans_b. Sums in fp32 or wider. */
+ * [k, m] with trans_a; b is [k, n], or [n, k] with trans_b. Sums in fp32 or wider, rounded once to
+ * the type of c; each step of an epilogue is rounded to `type`, as it would be on its own. */
 struct rt_matmul {
 	enum rt_type type;
 	int64_t m, n, k;
@@ -64,11 +65,12 @@ struct rt_matmul {
 	struct rt_epilogue epilogue;
 	void *workspace;
 	int64_t workspace_bytes; /* at least rt_matmul_workspace(..) of rt/workspace.h */
+	bool wide_c;             /* c is fp32 while `type` is bf16; without an epilogue */
 };
 int rt_matmul(struct rt *rt, int stream, const struct rt_matmul *args);
 
-/* q, out: [batch, tokens, heads, head]; k, v: [batch, tokens, kv_heads, head]; lse: f64 or T as
- * `type`, [batch, heads, tokens]. Never stores tokens x tokens. heads is a multiple of kv_heads;
+/* q, out: [batch, tokens, heads, head]; k, v: [batch, tokens, kv_heads, head]; lse: of `type`, fp32
+ * for bf16, [batch, heads, tokens]. Never stores tokens x tokens. heads is a multiple of kv_heads;
  * head h reads k/v head h / (heads / kv_heads). Scores are scaled by `scale`. */
 struct rt_attend_forward {
 	enum rt_type type;
