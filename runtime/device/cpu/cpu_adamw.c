@@ -75,46 +75,73 @@ KERNEL(adamw_master)
 	}
 }
 
-/* Random bits of an element, 32 in each word: block e / 2 of the sequence has those of two. */
+/* Random bits of elements side by side, from an even one on: two words each, see kernels.def. */
+enum { BLOCKS = 16, GROUP = 2 * BLOCKS };
 struct bits {
-	uint32_t word[2];
+	uint32_t first[GROUP], second[GROUP];
 };
 
 #ifdef CPU_BF16
 #define ROUND(x, random) bf16_stochastic((x), (random))
 
-INLINE struct bits bits_of(const double *control, uint32_t stream, uint64_t element)
+/* Elements 2 block .. 2 block + GROUP - 1. */
+INLINE void bits_group(const double *control, uint32_t stream, uint64_t block, struct bits *bits)
 {
-	struct rt_philox_state s = rt_philox_rounds(
-		rt_philox_start((uint64_t)control[RT_CONTROL_SEED], RT_RANDOM_ROUND,
-				(uint32_t)control[RT_CONTROL_STEP], stream, element / 2));
-	bool odd = element % 2;
-	return (struct bits){{odd ? s.word[2] : s.word[0], odd ? s.word[3] : s.word[1]}};
+	uint64_t seed = (uint64_t)control[RT_CONTROL_SEED];
+	uint32_t step = (uint32_t)control[RT_CONTROL_STEP], word[4][BLOCKS];
+	PARALLEL_LOOP
+	for (int i = 0; i < BLOCKS; i++) {
+		struct rt_philox_state s = rt_philox_rounds(
+			rt_philox_start(seed, RT_RANDOM_ROUND, step, stream, block + (uint64_t)i));
+		word[0][i] = s.word[0];
+		word[1][i] = s.word[1];
+		word[2][i] = s.word[2];
+		word[3][i] = s.word[3];
+	}
+	for (int i = 0; i < GROUP; i++) {
+		bits->first[i] = word[i % 2 * 2][i / 2];
+		bits->second[i] = word[i % 2 * 2 + 1][i / 2];
+	}
 }
 #else
 #define ROUND(x, random) ((void)(random), (x))
 
-INLINE struct bits bits_of(const double *control, uint32_t stream, uint64_t element)
+INLINE void bits_group(const double *control, uint32_t stream, uint64_t block, struct bits *bits)
 {
-	(void)control, (void)stream, (void)element;
-	return (struct bits){{0, 0}};
+	(void)control, (void)stream, (void)block;
+	memset(bits, 0, sizeof(*bits));
 }
 #endif
 
+/* Elements [at, at + count) of the arrays, with the bits from `skip` on. */
+INLINE void stochastic_run(const struct rt_args *args, const struct adamw *a, int64_t at,
+			   int64_t count, const struct bits *bits, int64_t skip)
+{
+	const ELEM *g = (const ELEM *)args->in[0] + at;
+	ELEM *w = (ELEM *)args->out[0] + at;
+	ELEM *m = (ELEM *)args->out[1] + at, *v = (ELEM *)args->out[2] + at;
+	PARALLEL_LOOP
+	for (int64_t i = 0; i < count; i++) {
+		struct element e = {real_of(w[i]), real_of(g[i]), real_of(m[i]), real_of(v[i])};
+		e = adamw_step(a, e);
+		w[i] = ROUND(e.w, bits->first[skip + i]);
+		m[i] = ROUND(e.m, bits->first[skip + i] >> 16);
+		v[i] = ROUND(e.v, bits->second[skip + i]);
+	}
+}
+
 KERNEL(adamw_stochastic)
 {
-	const ELEM *g = args->in[0];
-	ELEM *w = args->out[0], *m = args->out[1], *v = args->out[2];
 	const double *control = args->in[1];
 	struct adamw a = adamw_start(control, args->scalar);
 	int64_t here = args->size[1], all = args->size[2], start = args->size[3];
-	for (int64_t i = first; i < last; i++) {
-		struct element e = {real_of(w[i]), real_of(g[i]), real_of(m[i]), real_of(v[i])};
-		struct bits random = bits_of(control, (uint32_t)args->size[0],
-					     (uint64_t)(i / here * all + start + i % here));
-		e = adamw_step(&a, e);
-		w[i] = ROUND(e.w, random.word[0]);
-		m[i] = ROUND(e.m, random.word[0] >> 16);
-		v[i] = ROUND(e.v, random.word[1]);
+	for (int64_t i = first; i < last;) {
+		int64_t column = i % here, element = i / here * all + start + column;
+		int64_t skip = element % 2, count = least(here - column, last - i);
+		struct bits bits;
+		count = least(count, GROUP - skip);
+		bits_group(control, (uint32_t)args->size[0], (uint64_t)element / 2, &bits);
+		stochastic_run(args, &a, i, count, &bits, skip);
+		i += count;
 	}
 }
