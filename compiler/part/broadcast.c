@@ -19,7 +19,7 @@ static bool has_dim(struct dims dims, uint32_t dim)
 	return false;
 }
 
-/* What the plan noted already (plan/rule_emitted_calls.c): an error for who asks for text. */
+/* What the plan noted already (plan/rules/rule_emitted_calls.c): an error for who asks for text. */
 static void refuse(struct lower *l)
 {
 	l->refused = true;

@@ -145,8 +145,8 @@ struct plan_options {
 struct plan *plan_resolve(const struct node *file, const struct source *source,
 			  const struct plan_options *options, struct work *work);
 
-/* Runs plan/plan_rules.def over a resolved plan; reports what does not hold. False if an error was
- * added. */
+/* Runs plan/rules/plan_rules.def over a resolved plan; reports what does not hold. False if an
+ * error was added. */
 bool plan_check(const struct plan *plan, struct work *work);
 
 /* The plan without imports, params and defaults, with the origin of each value as a comment. Valid

@@ -17,11 +17,11 @@ rows() {
 
 names() {
 	rows SETTING schema.def 2 | paste - - | while read -r block name; do
-		grep -q "^INNER($block, $name)" compiler/plan/limits.def || echo "$name"
+		grep -q "^INNER($block, $name)" compiler/plan/resolve/limits.def || echo "$name"
 	done
 	rows BLOCK schema.def 1
 	sed -n 's/^WORDS([a-z_]*, [a-z_]*, "\(.*\)")$/\1/p' compiler/plan/setting_words.def | tr ' ' '\n'
-	rows PRESET presets.def 1
+	rows PRESET resolve/presets.def 1
 	sed -n 's/^QUANTITY([A-Z_]*, "\([^"]*\)".*/\1/p' compiler/plan/quantities.def
 	rows OPERATOR operators.def 1 | grep -vxE 'add|sub|mul'
 	sed -n 's/^DIAG(\(W[0-9]*\),.*/\1/p' compiler/base/diags.def

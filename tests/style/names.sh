@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # names.sh ROOT: file names are unique in compiler and runtime, each source is named in its folder's
-# README.md and carries its licence, memory and the process belong to base, no path of a machine.
+# README.md, or in the floor's where the folder has none, and carries its licence, memory and the
+# process belong to base, no path of a machine.
 set -eu
 cd "${1:?usage: names.sh ROOT}"
 
@@ -18,6 +19,12 @@ twice() {
 unnamed() {
 	code compiler runtime | while read -r file; do
 		folder=${file%/*}
+		while [ ! -f "$folder/README.md" ]; do
+			case $folder in
+			*/*/*) folder=${folder%/*} ;;
+			*) break ;;
+			esac
+		done
 		if [ ! -f "$folder/README.md" ]; then
 			echo "$folder/README.md is missing"
 		elif ! grep -qwF "${file##*/}" "$folder/README.md"; then

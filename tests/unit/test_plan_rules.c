@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each rule on a plan that keeps it and on edits of that plan that break it, one at a time. */
-#include "plan/plan_rules.h"
+#include "plan/rules/plan_rules.h"
 
 #include "check.h"
 #include "syntax/parse.h"

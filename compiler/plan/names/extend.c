@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `extends`: two plans become one tree, `override` replaces whole statements in it. Trees are
+ * changed in place; only this file does so. */
+#include <string.h>
+
+#include "plan/resolve/resolve.h"
+
+/* --- where an override leads ------------------------------------------------------------ */
+
+static const struct node *body_of(const struct node *statement)
+{
+	const struct node *of = node_find(statement, NODE_OF);
+
+	if (statement->kind == NODE_SETTING && of)
+		return node_find(of, NODE_BODY);
+	return node_find(statement, NODE_BODY);
+}
+
+static bool named(const struct node *statement, const struct name *name)
+{
+	return (statement->kind == NODE_BLOCK || statement->kind == NODE_SETTING) &&
+	       path_word(statement->first) == name;
+}
+
+/* The pointer in a list of siblings that holds the statement called `name`, or its NULL end. */
+static struct node **place_of(struct node *parent, const struct name *name)
+{
+	struct node **at = &parent->first;
+
+	while (*at && !named(*at, name))
+		at = &(*at)->next;
+	return at;
+}
+
+/* The next name of the path after a block: its own name may stand there. */
+static const struct node *after(const struct node *block, const struct node *rest)
+{
+	const struct node *own = block->kind == NODE_BLOCK ? node_find(block, NODE_NAME) : NULL;
+
+	return own && own->name == rest->name && rest->next ? rest->next : rest;
+}
+
+/* The list that the last name of the path belongs to; *last gets that name. NULL: the path leads
+ * nowhere. */
+static struct node *follow(struct node *tree, const struct node *path, const struct node **last)
+{
+	struct node *parent = tree;
+	const struct node *name = path->first;
+
+	while (name->next) {
+		struct node *found = *place_of(parent, name->name);
+
+		if (!found || !body_of(found))
+			return NULL;
+		parent = (struct node *)body_of(found);
+		name = after(found, name->next);
+	}
+	*last = name;
+	return parent;
+}
+
+/* --- applying --------------------------------------------------------------------------- */
+
+static void refuse(struct resolve *r, const struct node *statement, const char *why)
+{
+	struct diag *diag =
+		diag_add(r->work->diags, E0207, head_span(statement), "nothing to override: `%s`",
+			 node_path_text(statement->first, r->work->keep));
+
+	diag_at(diag, "%s", why);
+	diag_note(diag, "an override names a block that the extended plan has and a setting that "
+			"the block knows");
+}
+
+/* The statement with its path cut to the last name. */
+static struct node *shortened(struct resolve *r, const struct node *statement,
+			      const struct node *last)
+{
+	struct node *copy = ARENA_NEW(r->work->keep, struct node);
+	struct node *path = ARENA_NEW(r->work->keep, struct node);
+	struct node *name = ARENA_NEW(r->work->keep, struct node);
+
+	*name = *last;
+	name->next = NULL;
+	*path = *statement->first;
+	path->first = name;
+	*copy = *statement;
+	copy->first = path;
+	copy->flags &= (uint8_t)~NODE_FLAG_OVERRIDE;
+	copy->next = NULL;
+	return copy;
+}
+
+/* True if a setting that the base left to its default may be put into this list. */
+static bool may_add(const struct node *tree, const struct node *parent, const struct node *path)
+{
+	return parent != tree && !name_is(path->first->name, "mesh");
+}
+
+static void override(struct resolve *r, struct node *tree, const struct node *statement)
+{
+	const struct node *last = NULL;
+	struct node *parent = follow(tree, statement->first, &last);
+	struct node **at, *next;
+
+	if (!parent) {
+		refuse(r, statement, "the extended plan has no such block");
+		return;
+	}
+	at = place_of(parent, last->name);
+	if (!*at && !may_add(tree, parent, statement->first)) {
+		refuse(r, statement, "the extended plan has no such setting");
+		return;
+	}
+	next = *at ? (*at)->next : NULL;
+	*at = shortened(r, statement, last);
+	(*at)->next = next;
+}
+
+/* --- merging ---------------------------------------------------------------------------- */
+
+static bool is_override(const struct node *node)
+{
+	return node->kind == NODE_SETTING && (node->flags & NODE_FLAG_OVERRIDE);
+}
+
+static bool is_head(const struct node *node)
+{
+	return node->kind == NODE_PLAN || node->kind == NODE_EDITION;
+}
+
+static struct node *copy_of(struct resolve *r, const struct node *node)
+{
+	struct node *copy = ARENA_NEW(r->work->keep, struct node);
+
+	*copy = *node;
+	copy->next = NULL;
+	return copy;
+}
+
+/* True if both name the same block of a plan, so that their statements become one. */
+static bool same_block(const struct node *a, const struct node *b)
+{
+	const struct node *x = node_find(a, NODE_NAME), *y = node_find(b, NODE_NAME);
+
+	return a->kind == NODE_BLOCK && b->kind == NODE_BLOCK && path_word(a->first) &&
+	       path_word(a->first) == path_word(b->first) && !node_find(b, NODE_BASE) &&
+	       (x ? x->name : NULL) == (y ? y->name : NULL) && body_of(a) && body_of(b);
+}
+
+static void append(struct node *parent, struct node *node)
+{
+	struct node **at = &parent->first;
+
+	while (*at)
+		at = &(*at)->next;
+	*at = node;
+}
+
+/* Adds a statement of the extending plan: into the block of the same name, or at the end. */
+static void add(struct resolve *r, struct node *tree, const struct node *statement)
+{
+	for (struct node *node = tree->first; node; node = node->next) {
+		if (!same_block(node, statement))
+			continue;
+		for (const struct node *inner = body_of(statement)->first; inner;
+		     inner = inner->next)
+			append((struct node *)body_of(node), copy_of(r, inner));
+		return;
+	}
+	append(tree, copy_of(r, statement));
+}
+
+/* Said once; what the plan lacks is then not said, since it is meant to be in another one. */
+static void refuse_overrides(struct resolve *r, const struct unit *unit)
+{
+	for (const struct node *node = unit->tree->first; node && !r->broken; node = node->next) {
+		if (!is_override(node))
+			continue;
+		diag_note(diag_add(r->work->diags, E0207, node->span,
+				   "`override` in a plan that extends none"),
+			  "a plan that changes another one starts with `plan NAME extends "
+			  "\"FILE\"`");
+		r->broken = true;
+	}
+}
+
+static void merge_bindings(struct resolve *r, struct unit *unit, const struct unit *base)
+{
+	for (uint32_t k = 0; k < base->bindings.n; k++) {
+		struct binding *binding = base->bindings.at[k];
+		struct binding *own = bind_find(unit, binding->name);
+
+		binding->used = true;
+		if (own && (own->kind != BINDING_IMPORT || binding->kind != BINDING_IMPORT))
+			set_twice(r, binding->node->span, own->node->span, "the name",
+				  binding->name->text);
+		if (!own)
+			bind_add(r, unit, binding);
+	}
+}
+
+void unit_extend(struct resolve *r, struct unit *unit, struct unit *base)
+{
+	const struct node *head;
+	struct node *tree;
+
+	if (!base) {
+		refuse_overrides(r, unit);
+		return;
+	}
+	head = node_find(base->tree, NODE_PLAN);
+	if (head && node_find(head, NODE_STRING)) {
+		diag_add(r->work->diags, E0207, node_find(unit->tree, NODE_PLAN)->span,
+			 "`%s` extends a plan itself: only one step is allowed", base->path);
+		return;
+	}
+	tree = base->tree;
+	for (const struct node *node = unit->tree->first; node; node = node->next)
+		if (is_override(node))
+			override(r, tree, node);
+	for (const struct node *node = unit->tree->first; node; node = node->next)
+		if (!is_override(node) && !is_head(node))
+			add(r, tree, node);
+	merge_bindings(r, unit, base);
+	unit->base = base->source;
+	unit->tree = tree;
+	for (uint32_t k = 0; k < r->units.n; k++)
+		if (r->units.at[k] == base)
+			r->units.at[k] = r->units.at[--r->units.n];
+}
