@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # run.sh [TEXT]: builds planc, compiles first-light.plan and trains it on TEXT, or on the texts of
-# Debian's package `fortunes`. Everything made lies under build/. Ends with 0 if the validation loss is
-# under 0.85 of what a table of byte pairs reaches on the same held-out bytes.
+# Debian's package `fortunes`. Everything made lies under build/. Ends with 0 if the validation loss
+# is under 0.85 of what a table of byte pairs reaches on the same held-out bytes.
 set -u
 text=${1:-}
 case $text in '' | /*) ;; *) text=$PWD/$text ;; esac
@@ -59,15 +59,18 @@ install_missing() {
 build_planc() {
 	echo "building planc in $build"
 	mkdir -p "$work" "$work/data"
-	{ cmake --preset release -DWITH_TESTS=OFF &&
-		cmake --build $build -j "$(nproc 2>/dev/null || echo 2)" --target planc planc_rt; } >$work/build.log 2>&1 || {
+	jobs=$(nproc 2>/dev/null || echo 2)
+	{
+		cmake --preset release -DWITH_TESTS=OFF &&
+			cmake --build $build -j "$jobs" --target planc planc_rt
+	} >$work/build.log 2>&1 || {
 		tail -n 20 $work/build.log >&2
 		stop "the build failed, all of it is in $work/build.log"
 	}
 }
 
-# The files are sorted by topic. Their entries are interleaved so that every stretch of the result has
-# the mixture of the whole: entry i of n of a file belongs at (i + 1/2) / n.
+# The files are sorted by topic. Their entries are interleaved so that every stretch of the result
+# has the mixture of the whole: entry i of n of a file belongs at (i + 1/2) / n.
 mix_fortunes() {
 	LC_ALL=C
 	export LC_ALL
@@ -119,10 +122,12 @@ install_missing
 build_planc
 prepare_data
 planc=$PWD/$build/bin/planc
-(cd examples && "$planc" build first-light.plan -o ../$work/out) || stop "first-light.plan was not built"
+(cd examples && "$planc" build first-light.plan -o ../$work/out) ||
+	stop "first-light.plan was not built"
 (cd examples && "$planc" show memory first-light.plan) || exit 1
 cd $work || exit 1
-bigrams=$(./out/first_light --bigram --steps 0 --quiet | sed -n 's/^bigrams.*cross-entropy \([0-9.]*\) .*/\1/p')
+bigrams=$(./out/first_light --bigram --steps 0 --quiet |
+	sed -n 's/^bigrams.*cross-entropy \([0-9.]*\) .*/\1/p')
 ./out/first_light --bigram --log log.jsonl --sample 'The ' 400 || stop "the program failed"
 loss=$(figure validation_loss log.jsonl)
 [ -n "$loss" ] && [ -n "$bigrams" ] || stop "no validation loss was found in $work/log.jsonl"

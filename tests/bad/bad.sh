@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# bad.sh PLANC: input that no one means, one case a line: what is done to base.plan, the exit code and
-# the codes of all errors. planc never crashes, hangs or floods.
+# bad.sh PLANC: input that no one means, one case a line: what is done to base.plan, the exit code
+# and the codes of all errors. planc never crashes, hangs or floods.
 set -u
 planc=${1:?usage: bad.sh PLANC}
 case $planc in /*) ;; *) planc=$PWD/$planc ;; esac

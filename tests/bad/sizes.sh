@@ -21,7 +21,8 @@ edit product 1 E0114 's/layers .*/layers = 3e9 * 3e9 * 3e9/'
 edit devices_huge 1 E0301 's/devices = 2/devices = 4e18/'
 edit devices_product 1 E0114 's/devices = 2/devices = 4e18/; s/nodes = 1/nodes = 4e18/'
 edit mesh_huge 1 'E0301 E0322' 's/dp = 2 within node/dp = 4e18/'
-edit mesh_product 1 'E0114 E0310 E0311 E0322' 's/dp = 2 within node/dp = 4e18, tp = 4e18/; s/over dp }/over dp, tensor over tp }/'
+edit mesh_product 1 'E0114 E0310 E0311 E0322' 's/dp = 2 within node/dp = 4e18, tp = 4e18/
+	s/over dp }/over dp, tensor over tp }/'
 
 # zero and negative
 edit nodes_zero 1 E0115 's/nodes = 1/nodes = 0/'
@@ -51,7 +52,8 @@ edit batch_divides 1 E0322 's/= 8 seq/= 6 seq/'
 edit batch_small 1 E0322 's/= 8 seq/= 1 seq/'
 edit mesh_small 1 E0301 's/devices = 2/devices = 4/'
 edit mesh_large 1 'E0301 E0322' 's/dp = 2 within/dp = 3 within/'
-edit rest_remainder 1 E0301 's/dp = 2 within node/dp = rest, tp = 3/; s/over dp }/over dp, tensor over tp }/'
+edit rest_remainder 1 E0301 's/dp = 2 within node/dp = rest, tp = 3/
+	s/over dp }/over dp, tensor over tp }/'
 edit dim_divides 1 'E0310' 's/dp = 2 within node/tp = 2/; s/data over dp/tensor over tp/'
 edit vocab_divides 1 E0311 's/dp = 2 within node/tp = 2/; s/data over dp/tensor over tp/
 	s/kv_heads = 1/kv_heads = 2/; s/vocab .*/vocab = 257/'

@@ -8,7 +8,9 @@ printf '\n\n' >blank.plan
 judge blank 1 E0107 blank.plan
 printf '// nothing\n' >comment.plan
 judge comment 1 E0107 comment.plan
-awk 'BEGIN { for (i = 0; i < 4096; i++) printf "%c", (i * 167 + int(i / 7) * 13) % 255 + 1 }' >binary.plan
+awk 'BEGIN {
+	for (i = 0; i < 4096; i++) printf "%c", (i * 167 + int(i / 7) * 13) % 255 + 1
+}' >binary.plan
 judge binary 1 'E0101 E0102 E0103 E0104 E0110' binary.plan
 printf 'plan x\0\nedition 1\n' >nul.plan
 judge nul 1 E0103 nul.plan
@@ -91,7 +93,10 @@ judge closers 1 E0104 closers.plan
 judge params 0 '' -A unused params.plan
 {
 	cat "$here/base.plan"
-	awk 'BEGIN { for (i = 0; i < 3000; i++) print "let a" i " = a" i + 1; print "let a3000 = 1" }'
+	awk 'BEGIN {
+		for (i = 0; i < 3000; i++) print "let a" i " = a" i + 1
+		print "let a3000 = 1"
+	}'
 } >chain.plan
 judge chain 1 E0108 -A unused chain.plan
 edit settings 1 E0202 "/^  steps/{$(repeat 2000 'p;')}"

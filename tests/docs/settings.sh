@@ -20,7 +20,8 @@ names() {
 		grep -q "^INNER($block, $name)" compiler/plan/resolve/limits.def || echo "$name"
 	done
 	rows BLOCK schema.def 1
-	sed -n 's/^WORDS([a-z_]*, [a-z_]*, "\(.*\)")$/\1/p' compiler/plan/setting_words.def | tr ' ' '\n'
+	sed -n 's/^WORDS([a-z_]*, [a-z_]*, "\(.*\)")$/\1/p' compiler/plan/setting_words.def |
+		tr ' ' '\n'
 	rows PRESET resolve/presets.def 1
 	sed -n 's/^QUANTITY([A-Z_]*, "\([^"]*\)".*/\1/p' compiler/plan/quantities.def
 	rows OPERATOR operators.def 1 | grep -vxE 'add|sub|mul'
