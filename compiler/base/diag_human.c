@@ -108,10 +108,8 @@ static void draw_line(const struct page *page, const struct source *source, uint
 /* `arrow` is "-->" for the primary file and ":::" for others. */
 static void draw_place(const struct page *page, const char *arrow, const struct spot *spot)
 {
-	int indent = page->brush.width;
-
-	paint(&page->brush, PAINT_GUTTER, "%*s%s ", indent, "", arrow);
-	paint_text(&page->brush, PAINT_PLAIN, spot->source->path, indent);
+	paint(&page->brush, PAINT_GUTTER, "%*s%s ", page->brush.width, "", arrow);
+	paint_text(&page->brush, PAINT_PLAIN, spot->source->path, ONE_LINE);
 	if (numbered(spot->source))
 		text_add(page->brush.out, ":%u:%u\n", spot->line, spot->lo + 1);
 	else
@@ -256,11 +254,11 @@ static void add_short(const struct diag *diag, struct text *out)
 	struct brush brush = {.out = out};
 
 	if (at.source) {
-		paint_text(&brush, PAINT_PLAIN, at.source->path, 0);
+		paint_text(&brush, PAINT_PLAIN, at.source->path, ONE_LINE);
 		text_add(out, ":%u:%u: ", at.line, at.column);
 	}
 	text_add(out, "%s[%s]: ", diag_level_name(diag->level), diag_row(diag->code)->code);
-	paint_text(&brush, PAINT_PLAIN, diag->title, 2);
+	paint_text(&brush, PAINT_PLAIN, diag->title, ONE_LINE);
 	text_add(out, "\n");
 }
 

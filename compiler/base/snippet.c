@@ -44,7 +44,7 @@ void paint_text(const struct brush *brush, enum paint paint, const char *string,
 	while (left) {
 		struct glyph glyph = utf8_glyph(string, left);
 
-		if (*string == '\n')
+		if (*string == '\n' && indent >= 0)
 			text_add(brush->out, "\n%*s", indent, "");
 		else
 			text_raw(brush->out, glyph.text, strlen(glyph.text));

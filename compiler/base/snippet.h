@@ -21,7 +21,9 @@ struct brush {
 /* printf in a colour; plain without colours. */
 void paint(const struct brush *brush, enum paint paint, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* User's text as it is safe to show; a newline continues `indent` columns in. */
+/* User's text as it is safe to show; a newline continues `indent` columns in, or is shown as a
+ * control character where `indent` is ONE_LINE. */
+enum { ONE_LINE = -1 };
 void paint_text(const struct brush *brush, enum paint paint, const char *string, int indent);
 
 struct mark {

@@ -56,6 +56,11 @@ member verdict invalid
 expect 1 check broken.plan --error-format=short
 [ "$(wc -l <err)" -eq 1 ] || fail 'the short format is not a line for an error'
 grep -qE '^broken.plan:[0-9]+:[0-9]+: error\[E[0-9]+\]: ' err || fail 'the short format'
+odd=$(printf 'two\nlines.plan')
+cp broken.plan "$odd"
+expect 1 check "$odd" --error-format=short
+[ "$(wc -l <err)" -eq 1 ] || fail 'the name of a file breaks the line'
+holds err 'two\x0alines.plan:'
 
 # many errors: a limit, and all of them
 {
