@@ -22,7 +22,7 @@ static struct dims without(struct dims dims, uint32_t dim)
 
 static void add(struct factors *factors, struct factor factor)
 {
-	BUG_IF(factors->n == FACTOR_MAX, "a mesh of more than %d factors", FACTOR_MAX);
+	BUG_IF(factors->n == FACTOR_MAX, "more than %d factors in a mesh", FACTOR_MAX);
 	factors->at[factors->n++] = factor;
 }
 
@@ -47,6 +47,14 @@ static void add_tensor(struct factors *factors, struct factor factor, const stru
 	add(factors, copies);
 }
 
+static bool idle(const struct plan *plan, uint32_t axis)
+{
+	for (uint32_t i = 0; i < plan->nstrategies; i++)
+		if (uses(&plan->strategies[i], axis))
+			return false;
+	return plan->axes[axis].size == 1;
+}
+
 struct factors factors_of(const struct plan *plan, struct work *work)
 {
 	const struct strategy *data = plan_strategy(plan, STRATEGY_DATA);
@@ -57,6 +65,9 @@ struct factors factors_of(const struct plan *plan, struct work *work)
 	for (uint32_t i = 0; i < plan->naxes; i++) {
 		struct factor factor = {.name = plan->axes[i].name, .axis = i,
 					.size = plan->axes[i].size};
+
+		if (idle(plan, i))
+			continue;
 		factor.data = uses(data, i);
 		factor.sequence = uses(sequence, i);
 		factor.pipeline = uses(pipeline, i);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Factors of the mesh: an axis, or a part of one where a strategy uses its ranks in two ways
- * (copies of key/value heads). Outermost first, in the order of the mesh; ranks are numbered by
+ * (copies of key/value heads). An axis of size 1 that no strategy uses is none. Outermost first, in the order of the mesh; ranks are numbered by
  * them. */
 #ifndef PART_FACTOR_H
 #define PART_FACTOR_H
 
 #include "plan/plan.h"
 
-enum { FACTOR_MAX = 16 };
+/* Data, tensor, its copies, sequence, pipeline, context, expert: each has four axes at most. */
+enum { FACTOR_MAX = 7 * 4 };
 
 struct factor {
 	const struct name *name; /* "tp", "tp_copies" */
