@@ -21,7 +21,7 @@ edit product 1 E0114 's/layers .*/layers = 3e9 * 3e9 * 3e9/'
 edit devices_huge 1 E0301 's/devices = 2/devices = 4e18/'
 edit devices_product 1 E0114 's/devices = 2/devices = 4e18/; s/nodes = 1/nodes = 4e18/'
 edit mesh_huge 1 'E0301 E0322' 's/dp = 2 within node/dp = 4e18/'
-edit mesh_product 1 'E0114 E0310 E0311 E0322' 's/dp = 2 within node/dp = 4e18, tp = 4e18/
+edit mesh_product 1 E0114 's/dp = 2 within node/dp = 4e18, tp = 4e18/
 	s/over dp }/over dp, tensor over tp }/'
 
 # zero and negative

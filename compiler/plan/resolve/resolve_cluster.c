@@ -177,6 +177,7 @@ static void count_devices(struct resolve *r)
 		diag_add(r->work->diags, E0114, nodes->span,
 			 "the number of devices does not fit 64 bits");
 		plan->devices = 1;
+		plan->cluster.nodes.poisoned = true;
 	}
 }
 
@@ -338,6 +339,44 @@ static const char *rest_text(const struct mesh *mesh, struct arena *arena, int64
 			  out.at);
 }
 
+/* Product of the sizes of all axes but `rest` and axis number `skip`; INT64_MAX if it is larger. */
+static int64_t product_without(const struct mesh *mesh, uint32_t skip)
+{
+	int64_t product = 1;
+
+	for (uint32_t k = 0; k < mesh->axes.n; k++) {
+		const struct axis *axis = &mesh->axes.at[k];
+
+		if (k != skip && !axis->rest &&
+		    __builtin_mul_overflow(product, axis->size, &product))
+			return INT64_MAX;
+	}
+	return product;
+}
+
+/* For each other axis the sizes that divide; if no single axis can mend it, the products that do. */
+static void note_dividing(struct diag *diag, const struct mesh *mesh)
+{
+	struct arena *arena = mesh->r->work->keep;
+	int64_t devices = mesh->r->plan->devices;
+	bool any = false;
+
+	for (uint32_t k = 0; k < mesh->axes.n; k++) {
+		const struct axis *axis = &mesh->axes.at[k];
+		int64_t others = product_without(mesh, k);
+
+		if (axis->rest || devices % others)
+			continue;
+		any = true;
+		diag_note(diag, "`%s` divides with a size of %s", axis->name->text,
+			  num_divisors(arena, (uint64_t)(devices / others),
+				       (uint64_t)(devices / others)));
+	}
+	if (!any)
+		diag_note(diag, "the product of the other axes must be %s",
+			  num_divisors(arena, (uint64_t)devices, (uint64_t)devices));
+}
+
 static void rest_remains(struct mesh *mesh, struct axis *axis, int64_t product)
 {
 	struct diag *diag = diag_add(
@@ -349,14 +388,15 @@ static void rest_remains(struct mesh *mesh, struct axis *axis, int64_t product)
 		(long long)(mesh->r->plan->devices % product));
 	diag_label(diag, mesh->r->plan->cluster.devices.span, "%lld devices in all",
 		   (long long)mesh->r->plan->devices);
+	note_dividing(diag, mesh);
 }
 
 static void fill_rest(struct mesh *mesh)
 {
 	struct plan *plan = mesh->r->plan;
 	struct axis *rest = NULL;
-	int64_t product = 1;
 	bool faulty = false;
+	int64_t product;
 
 	for (uint32_t k = 0; k < mesh->axes.n; k++) {
 		struct axis *axis = &mesh->axes.at[k];
@@ -366,8 +406,6 @@ static void fill_rest(struct mesh *mesh)
 			set_twice(mesh->r, rest->size_span, axis->size_span, "the size", "rest");
 		else if (axis->rest)
 			rest = axis;
-		else if (__builtin_mul_overflow(product, axis->size, &product))
-			product = INT64_MAX;
 		faulty |= axis->poisoned;
 	}
 	if (!rest)
@@ -377,10 +415,26 @@ static void fill_rest(struct mesh *mesh)
 	rest->origin = ORIGIN_COMPUTED;
 	if (rest->poisoned)
 		return;
+	product = product_without(mesh, mesh->axes.n);
 	if (plan->devices % product)
 		rest_remains(mesh, rest, product);
 	else
 		rest->size = plan->devices / product;
+}
+
+/* Nothing that is worked out of the sizes makes sense once their product does not fit. */
+static void check_product(struct mesh *mesh)
+{
+	struct plan *plan = mesh->r->plan;
+	struct num product = num_from(1);
+
+	for (uint32_t k = 0; k < plan->naxes; k++)
+		product = num_times(product, (uint64_t)plan->axes[k].size);
+	if (!product.overflow)
+		return;
+	plan->mesh_poisoned = true;
+	diag_add(mesh->r->work->diags, E0114, plan->mesh_span,
+		 "the number of devices does not fit 64 bits");
 }
 
 void resolve_mesh(struct resolve *r, const struct node *block)
@@ -405,4 +459,6 @@ void resolve_mesh(struct resolve *r, const struct node *block)
 		r->plan->mesh_poisoned |= mesh.axes.at[k].poisoned;
 	r->plan->axes = mesh.axes.at;
 	r->plan->naxes = mesh.axes.n;
+	if (!r->plan->mesh_poisoned)
+		check_product(&mesh);
 }

@@ -51,11 +51,8 @@ bool rule_mesh_product(const struct plan *plan, struct work *work)
 	for (uint32_t i = 0; i < plan->naxes; i++)
 		product = num_times(product, (uint64_t)plan->axes[i].size);
 	devices = num_times(num_from((uint64_t)nodes->i), (uint64_t)each->i);
-	if (product.overflow || devices.overflow) {
-		diag_add(work->diags, E0114, product.overflow ? plan->mesh_span : nodes->span,
-			 "the number of devices does not fit 64 bits");
+	if (product.overflow || devices.overflow)
 		return false;
-	}
 	if (product.value == devices.value)
 		return true;
 	if (!plan->naxes && plan->poisoned)
