@@ -20,6 +20,26 @@ bool rule_device_type(const struct plan *plan, struct work *work)
 	return false;
 }
 
+/* A bf16 number has 8 significant bits: rounded to the nearest, a weight keeps its value under any
+ * update of less than half its last bit, which is 2^-9 of the weight at least. */
+bool rule_updates_lost(const struct plan *plan, struct work *work)
+{
+	const struct plan_precision *precision = &plan->precision;
+	const struct value *optimizer = &precision->optimizer, *params = &precision->params;
+	struct diag *diag;
+
+	if (!value_known(optimizer) || !name_is(optimizer->word, "bf16") || !value_known(params) ||
+	    !value_known(&precision->stochastic_rounding) || precision->stochastic_rounding.i)
+		return true;
+	diag = diag_add(work->diags, W0508, optimizer->span,
+			"weights are updated in bf16 without stochastic rounding");
+	diag_at(diag, "an update under 1/512 of its weight is lost");
+	diag_note(diag, "`optimizer = fp32` keeps a copy of the weights in fp32");
+	if (name_is(params->word, "bf16"))
+		diag_note(diag, "`stochastic_rounding = true` keeps the mean without a copy");
+	return false;
+}
+
 /* Samples that are held out come from one place: the end of the data, or files of their own. */
 bool rule_held_out(const struct plan *plan, struct work *work)
 {
