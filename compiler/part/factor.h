@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Factors of the mesh: an axis, or a part of one where a strategy uses its ranks in two ways
- * (copies of key/value heads). An axis of size 1 that no strategy uses is none. Outermost first, in the order of the mesh; ranks are numbered by
- * them. */
+ * (copies of key/value heads). An axis of size 1 that no strategy uses is none. Outermost first, in
+ * the order of the mesh; ranks are numbered by them. */
 #ifndef PART_FACTOR_H
 #define PART_FACTOR_H
 

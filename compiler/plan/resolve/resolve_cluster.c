@@ -339,7 +339,7 @@ static const char *rest_text(const struct mesh *mesh, struct arena *arena, int64
 			  out.at);
 }
 
-/* Product of the sizes of all axes but `rest` and axis number `skip`; INT64_MAX if it is larger. */
+/* Product of the sizes of all axes but `rest` and axis number `skip`, INT64_MAX at most. */
 static int64_t product_without(const struct mesh *mesh, uint32_t skip)
 {
 	int64_t product = 1;
@@ -354,7 +354,7 @@ static int64_t product_without(const struct mesh *mesh, uint32_t skip)
 	return product;
 }
 
-/* For each other axis the sizes that divide; if no single axis can mend it, the products that do. */
+/* For each other axis the sizes that divide; if no single axis mends it, the products that do. */
 static void note_dividing(struct diag *diag, const struct mesh *mesh)
 {
 	struct arena *arena = mesh->r->work->keep;
