@@ -151,10 +151,19 @@ static bool write_all(int file, const char *at, size_t length)
 	return true;
 }
 
+/* A device, a pipe, a link: written to, never replaced. */
+static bool special(const char *path)
+{
+	struct stat about;
+
+	return !lstat(path, &about) && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
+}
+
 bool text_write(const struct text *text, const char *path)
 {
-	char *beside = arena_text(text->arena, "%s.tmp", path);
-	int file = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	bool direct = special(path);
+	char *beside = arena_text(text->arena, "%s.%ld.tmp", path, (long)getpid());
+	int file = open(direct ? path : beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	int fault = 0;
 
 	if (file < 0)
@@ -163,9 +172,9 @@ bool text_write(const struct text *text, const char *path)
 		fault = errno;
 	if (close(file) && !fault)
 		fault = errno;
-	if (!fault && rename(beside, path))
+	if (!fault && !direct && rename(beside, path))
 		fault = errno;
-	if (fault)
+	if (fault && !direct)
 		unlink(beside);
 	errno = fault;
 	return !fault;

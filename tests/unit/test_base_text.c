@@ -51,7 +51,7 @@ static void files(struct arena *arena)
 {
 	char folder[] = "test_base_text.XXXXXX";
 	struct text text = text_new(arena);
-	const char *path;
+	const char *path, *link;
 	struct stat about;
 	size_t length = 0;
 	char *back;
@@ -72,6 +72,10 @@ static void files(struct arena *arena)
 	CHECK(stat(arena_text(arena, "%s.tmp", folder), &about) != 0);
 	CHECK(!text_write(&text, arena_text(arena, "%s/no/f", folder)));
 	CHECK_INT(errno, ENOENT);
+	link = arena_text(arena, "%s/null", folder);
+	CHECK(!symlink("/dev/null", link) && text_write(&text, link));
+	CHECK(!lstat(link, &about) && S_ISLNK(about.st_mode));
+	unlink(link);
 	CHECK(!text_read(arena, folder, &length));
 	CHECK_INT(errno, EISDIR);
 	CHECK(!text_read(arena, arena_text(arena, "%s/none", folder), &length));
