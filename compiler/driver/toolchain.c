@@ -164,7 +164,7 @@ bool toolchain_compile(struct session *session, const struct toolchain *toolchai
 		       const struct artifacts *artifacts, const char *folder, const char *program)
 {
 	struct arena *arena = session->work.keep;
-	const char *beside = arena_text(arena, "%s.tmp", program);
+	const char *beside = arena_text(arena, "%s.%ld.tmp", program, (long)getpid());
 	struct strings line = command_line(toolchain, artifacts, folder, beside, arena);
 	const char *text = joined(&line, arena), *cc = line.at[0];
 	int status;
@@ -174,8 +174,8 @@ bool toolchain_compile(struct session *session, const struct toolchain *toolchai
 	if (!status && !rename(beside, program))
 		return true;
 	if (!status)
-		return session_cannot_write(session, program);
-	if (status < 0)
+		session_cannot_write(session, program);
+	else if (status < 0)
 		fault(session, arena_text(arena, "`%s` could not be started: %s", cc,
 					  strerror(errno)));
 	else
