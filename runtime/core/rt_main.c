@@ -100,6 +100,10 @@ static int open_inputs(struct launch *launch)
 	RT_TRY(data_open(&launch->data, launch->plan, &launch->options));
 	if (launch->options.init != NULL)
 		RT_TRY(weights_open(&launch->init, launch->plan, launch->options.init));
+	if (launch->options.save != NULL)
+		RT_TRY(weights_writable(launch->options.save));
+	if (launch->options.dump_gradients != NULL)
+		RT_TRY(weights_writable(launch->options.dump_gradients));
 	if (launch->options.bigram)
 		RT_TRY(print_bigram(launch));
 	return 0;

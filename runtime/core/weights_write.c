@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* safetensors: length of the header (8 bytes, little-endian), header (JSON), then the tensors
  * without gaps. Nothing is allocated: the header is made twice, once to count its bytes. */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/rt_log.h"
@@ -124,15 +127,33 @@ static int put_all(struct writer *writer, struct rt *rt, enum weights_part part,
 	return 0;
 }
 
+static void folder_of(const char *path, char folder[PATH_MAX])
+{
+	const char *slash = strrchr(path, '/');
+	if (slash == NULL)
+		snprintf(folder, PATH_MAX, ".");
+	else
+		snprintf(folder, PATH_MAX, "%.*s", (int)(slash - path) + 1, path);
+}
+
+/* The rename at the end would replace a device by a file. */
+int weights_writable(const char *path)
+{
+	char folder[PATH_MAX];
+	struct stat status;
+	if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+		return rt_fail("cannot write `%s`: not a regular file", path);
+	folder_of(path, folder);
+	if (access(folder, W_OK | X_OK) != 0)
+		return rt_fail("cannot write `%s.tmp`: %s", path, strerror(errno));
+	return 0;
+}
+
 /* The name itself is durable once its folder is. */
 static void sync_folder(const char *path)
 {
 	char folder[PATH_MAX];
-	const char *slash = strrchr(path, '/');
-	if (slash == NULL)
-		snprintf(folder, sizeof folder, ".");
-	else
-		snprintf(folder, sizeof folder, "%.*s", (int)(slash - path) + 1, path);
+	folder_of(path, folder);
 	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return;
@@ -142,8 +163,9 @@ static void sync_folder(const char *path)
 
 int weights_write(struct rt *rt, const char *path, enum weights_part part, double factor)
 {
-	char temporary[PATH_MAX];
-	if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= (int)sizeof temporary)
+	char temporary[PATH_MAX], real[PATH_MAX];
+	const char *target = realpath(path, real) != NULL ? real : path; /* a link stays one */
+	if (snprintf(temporary, sizeof temporary, "%s.tmp", target) >= (int)sizeof temporary)
 		return rt_fail("cannot write `%s`: the name is too long", path);
 	struct writer writer = {
 		.fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
@@ -154,12 +176,12 @@ int weights_write(struct rt *rt, const char *path, enum weights_part part, doubl
 		writer.error = errno;
 	if (close(writer.fd) != 0 && writer.error == 0)
 		writer.error = errno;
-	if (!failed && writer.error == 0 && rename(temporary, path) != 0)
+	if (!failed && writer.error == 0 && rename(temporary, target) != 0)
 		writer.error = errno;
 	if (failed || writer.error != 0)
 		unlink(temporary);
 	if (writer.error != 0)
 		return rt_fail("cannot write `%s`: %s", path, strerror(writer.error));
-	sync_folder(path);
+	sync_folder(target);
 	return failed;
 }

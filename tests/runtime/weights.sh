@@ -44,3 +44,15 @@ if [ -w /dev/full ]; then
 fi
 expect 1 "$bin/tiny_2" --steps 1 --quiet --save no/such/folder
 says 'cannot write `no/such/folder.tmp`'
+
+# What can be known is said before the training, and a device is not replaced.
+expect 1 "$bin/tiny_1" --steps 100000000 --quiet --save /dev/null
+says 'cannot write `/dev/null`: not a regular file'
+[ -c /dev/null ] || fail "a device is replaced"
+mkdir folder
+expect 1 "$bin/tiny_1" --steps 100000000 --quiet --save folder
+says 'cannot write `folder`: not a regular file'
+ln -s behind link
+: >behind
+expect 0 "$bin/tiny_1" --steps 1 --quiet --save link
+{ [ -L link ] && [ -s behind ]; } || fail "a link is replaced"
