@@ -92,7 +92,7 @@ static int open_file(struct data_set *set, struct data_file *file, const char *p
 	file->path = strdup(path);
 	if (file->path == NULL)
 		return rt_fail("out of memory for the data file `%s`", path);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return rt_fail("data file `%s`: %s", path, strerror(errno));
 	int failed = map_file(file, fd);

@@ -263,6 +263,10 @@ static char *read_text(const struct weights_file *file, struct header *header)
 	unsigned char bytes[8];
 	struct stat status;
 	uint64_t length = 0;
+	if (fstat(file->fd, &status) == 0 && !S_ISREG(status.st_mode)) {
+		rt_fail("weights file `%s`: not a regular file", file->path);
+		return NULL;
+	}
 	if (fstat(file->fd, &status) != 0 || pread(file->fd, bytes, 8, 0) != 8) {
 		rt_fail("weights file `%s`: shorter than the 8 bytes of its length", file->path);
 		return NULL;
@@ -312,7 +316,7 @@ int weights_open(struct weights_file *file, const struct rt_plan *plan, const ch
 	struct header header = {.path = path};
 	file->path = path;
 	file->tensors = NULL;
-	file->fd = open(path, O_RDONLY | O_CLOEXEC);
+	file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (file->fd < 0)
 		return rt_fail("weights file `%s`: %s", path, strerror(errno));
 	int failed = read_header(file, &header, plan);

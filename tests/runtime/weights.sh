@@ -56,3 +56,10 @@ ln -s behind link
 : >behind
 expect 0 "$bin/tiny_1" --steps 1 --quiet --save link
 { [ -L link ] && [ -s behind ]; } || fail "a link is replaced"
+
+# Nobody writes into a pipe: no waiting for it.
+mkfifo pipe
+expect 1 "$bin/tiny_1" --steps 1 --quiet --init pipe
+says 'weights file `pipe`: not a regular file'
+expect 1 "$bin/tiny_1" --steps 1 --quiet --data pipe
+says 'data file `pipe`: not a regular file'
