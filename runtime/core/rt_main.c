@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main of every program: looks at everything that can be looked at, then starts the ranks. */
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/rt_log.h"
 #include "base/rt_status.h"
@@ -109,6 +112,18 @@ static int open_inputs(struct launch *launch)
 	return 0;
 }
 
+/* The log must not get the number of a closed standard output. A file that may not grow is an error
+ * of the call that makes it grow. */
+static void settle(void)
+{
+	int fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd < STDERR_FILENO)
+		fd = open("/dev/null", O_RDWR);
+	if (fd > STDERR_FILENO)
+		close(fd);
+	signal(SIGXFSZ, SIG_IGN);
+}
+
 static int fail(int code)
 {
 	rt_log("%s", rt_status_fault()->text);
@@ -135,6 +150,7 @@ static int run_ranks(struct launch *launch)
 int rt_main(int argc, char **argv, const struct rt_plan *plan)
 {
 	struct launch launch = {.plan = plan, .init = {.fd = -1}};
+	settle();
 	rt_log_name(plan->name);
 	if (rt_options_parse(&launch.options, plan, argc, argv) != 0)
 		return fail(RT_EXIT_USAGE);

@@ -63,3 +63,11 @@ expect 1 "$bin/tiny_1" --steps 1 --quiet --init pipe
 says 'weights file `pipe`: not a regular file'
 expect 1 "$bin/tiny_1" --steps 1 --quiet --data pipe
 says 'data file `pipe`: not a regular file'
+
+# A closed standard output: the log has no lines of it.
+expect 0 sh -c "exec '$bin/tiny_1' --steps 2 --log closed.json >&-"
+grep -qv '^{' closed.json && fail "the log has lines of standard output"
+# A file that may not grow.
+expect 1 sh -c "ulimit -f 1; exec '$bin/tiny_1' --steps 1 --quiet"
+says 'File too large'
+true
