@@ -18,6 +18,9 @@
 
 enum { LINE = 64, GRACE_MILLISECONDS = 1000, POLL_MILLISECONDS = 200 };
 
+/* timeout(1), for one, sends its signal to the program and again to the group. */
+enum { ECHO_MILLISECONDS = 250 };
+
 struct rank_words {
 	_Alignas(LINE) _Atomic int64_t step;
 	_Atomic uint64_t words[2];
@@ -166,6 +169,7 @@ struct watch {
 	int alive, code, signals; /* code of the first rank that failed */
 	bool failed, killed;
 	int64_t deadline; /* milliseconds; once failed */
+	int64_t heard;	  /* the first signal */
 	long long oom_kills;
 };
 
@@ -219,8 +223,10 @@ static void blame(struct watch *watch, int rank, int status)
 	}
 	const char *name = sigabbrev_np(WTERMSIG(status));
 	bool memory = WTERMSIG(status) == SIGKILL && oom_kills() > watch->oom_kills;
-	rt_fail("ended by SIG%s%s", name != NULL ? name : "?",
-		memory ? ": the machine ran out of memory" : "");
+	const char *cause = memory ? ": the machine ran out of memory" : "";
+	if (WTERMSIG(status) == SIGBUS)
+		cause = ": a data file became shorter, or shared memory is full";
+	rt_fail("ended by SIG%s%s", name != NULL ? name : "?", cause);
 	begin_end(watch, RT_EXIT_FAULT);
 }
 
@@ -243,6 +249,9 @@ static void hear(struct watch *watch, int signal_number)
 {
 	if (signal_number == SIGCHLD || signal_number <= 0)
 		return;
+	if (watch->signals > 0 && milliseconds() - watch->heard < ECHO_MILLISECONDS)
+		return;
+	watch->heard = watch->signals == 0 ? milliseconds() : watch->heard;
 	watch->signals++;
 	int none = 0;
 	atomic_compare_exchange_strong(&watch->world->shared->stop, &none, signal_number);

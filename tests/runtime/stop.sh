@@ -27,6 +27,20 @@ stop TERM 143 1
 stop HUP 129 2
 stop INT 130 4
 
+# The same signal twice at once, as timeout(1) sends it, is one.
+rm -f saved
+"$bin/tiny_2" --steps 100000000 --quiet --save saved >out 2>err &
+program=$!
+ranks "$program" 2
+sleep 0.3
+kill -s TERM "$program"
+sleep 0.02
+kill -s TERM "$program"
+code=0
+wait "$program" || code=$?
+[ "$code" -eq 143 ] || fail "SIGTERM twice at once: exit code $code"
+[ -s saved ] || fail "SIGTERM twice at once: nothing saved"
+
 # Ranks that are stopped never end a step.
 env --default-signal=INT "$bin/tiny_2" --steps 100000000 --quiet >out 2>err &
 program=$!
