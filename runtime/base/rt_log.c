@@ -69,6 +69,9 @@ void rt_log(const char *format, ...)
 	va_start(args, format);
 	add_list(&text, format, args);
 	va_end(args);
+	for (size_t i = 0; i < text.used; i++)
+		if ((unsigned char)line[i] < ' ') /* of a file's name */
+			line[i] = '?';
 	line[text.used++] = '\n';
 	rt_write(STDERR_FILENO, line, text.used);
 }

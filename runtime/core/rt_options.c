@@ -84,8 +84,8 @@ static int set_count(const struct option *option, const char *text, int64_t *out
 	if (*text < '0' || *text > '9' || *end != '\0')
 		return rt_fail("option `--%s`: `%s` is not a whole number", option->name, text);
 	if (errno != 0 || value < option->least || value > option->most)
-		return rt_fail("option `--%s`: `%s` is out of range, at least %lld", option->name,
-			       text, (long long)option->least);
+		return rt_fail("option `--%s`: `%s` is out of range, %lld to %lld", option->name,
+			       text, (long long)option->least, (long long)option->most);
 	*out = value;
 	return 0;
 }
