@@ -49,60 +49,31 @@ void memory_measure(const struct rt *rt, struct memory_use *use)
 	use->heap = (int64_t)mallinfo2().uordblks;
 }
 
-static int64_t place_bytes(const struct rt_param *param, const struct rt_place *place)
+/* predicted, measured: -1 where there is none. */
+static void add_line(struct rt_text *text, const char *name, int depth, int64_t predicted,
+		     int64_t measured)
 {
-	if (place == NULL)
-		return 0;
-	int64_t levels = place->levels > 1 ? place->levels : 1;
-	return param->layers * levels * rt_param_elements(param) * rt_type_bytes(param->type);
-}
-
-int64_t memory_counted(const struct rt *rt, const char *item)
-{
-	int64_t weights = 0, gradients = 0, moments = 0;
-	for (uint32_t p = 0; p < rt->plan->nparam; p++) {
-		const struct rt_param *param = &rt->plan->param[p];
-		weights += place_bytes(param, param->weight);
-		gradients += place_bytes(param, param->gradient);
-		moments += place_bytes(param, param->moment1) + place_bytes(param, param->moment2);
-	}
-	if (strcmp(item, "weights") == 0)
-		return weights;
-	if (strcmp(item, "gradients") == 0)
-		return gradients;
-	return strcmp(item, "optimizer") == 0 ? moments : -1;
-}
-
-static void print_line(const char *name, int depth, int64_t predicted, int64_t measured)
-{
-	char line[256], left[32], right[32] = "";
-	struct rt_text text = {.at = line, .room = sizeof line};
+	char left[32], right[32] = "";
 	if (measured >= 0)
 		rt_bytes(right, measured);
-	rt_text_clear(&text);
-	rt_text_add(&text, "  %*s%-*.*s %12s %12s\n", 2 * depth, "", NAME_WIDTH - 2 * depth,
+	rt_text_add(text, "  %*s%-*.*s %12s %12s\n", 2 * depth, "", NAME_WIDTH - 2 * depth,
 		    NAME_WIDTH - 2 * depth, name, rt_bytes(left, predicted), right);
-	rt_write(STDOUT_FILENO, line, text.used);
 }
 
-void memory_print(const struct rt *rt, const struct memory_use *use)
+void memory_table(const struct rt *rt, const struct memory_use *use, struct rt_text *text)
 {
-	char line[128];
-	struct rt_text text = {.at = line, .room = sizeof line};
-	rt_text_clear(&text);
-	rt_text_add(&text, "%-*s %12s %12s\n", NAME_WIDTH + 2, "memory of a rank", "predicted",
+	rt_text_add(text, "%-*s %12s %12s\n", NAME_WIDTH + 2, "memory of a rank", "predicted",
 		    "measured");
-	rt_write(STDOUT_FILENO, line, text.used);
 	for (uint32_t i = 0; i < rt->role->nitems; i++) {
 		const struct rt_item *item = &rt->role->items[i];
-		print_line(item->name, item->depth, item->bytes, memory_counted(rt, item->name));
+		add_line(text, item->name, item->depth, item->bytes, -1);
 	}
-	print_line("arena", 0, rt->role->arena, use->arena);
-	print_line("outside the arena", 0, rt->plan->outside, use->outside);
+	add_line(text, "arena", 0, rt->role->arena, use->arena);
+	add_line(text, "outside the arena", 0, rt->plan->outside, use->outside);
 	if (rt->plan->reserve > 0)
-		print_line("reserve", 0, rt->plan->reserve, -1);
+		add_line(text, "reserve", 0, rt->plan->reserve, -1);
 	if (rt->plan->capacity > 0)
-		print_line("capacity of the device", 0, rt->plan->capacity, -1);
+		add_line(text, "capacity of the device", 0, rt->plan->capacity, -1);
 }
 
 void memory_json(const struct rt *rt, const struct memory_use *use, struct rt_text *text)
@@ -117,12 +88,10 @@ void memory_json(const struct rt *rt, const struct memory_use *use, struct rt_te
 		    (long long)use->anonymous, (long long)use->heap);
 	for (uint32_t i = 0; i < rt->role->nitems; i++) {
 		const struct rt_item *item = &rt->role->items[i];
-		int64_t counted = memory_counted(rt, item->name);
 		rt_text_add(text, "%s{\"name\":", i > 0 ? "," : "");
 		rt_text_json(text, item->name);
-		rt_text_add(text, ",\"depth\":%d,\"predicted\":%lld,\"allocated\":%lld}",
-			    item->depth, (long long)item->bytes,
-			    (long long)(counted >= 0 ? counted : item->bytes));
+		rt_text_add(text, ",\"depth\":%d,\"predicted\":%lld}", item->depth,
+			    (long long)item->bytes);
 	}
 	rt_text_add(text, "]");
 }

@@ -18,12 +18,9 @@ struct memory_use {
 /* Allocates nothing. */
 void memory_measure(const struct rt *rt, struct memory_use *use);
 
-/* Bytes that the parameter table gives to an item of the memory table, or -1: `weights`,
- * `gradients` and `optimizer` are counted here, independently of the compiler's sum. */
-int64_t memory_counted(const struct rt *rt, const char *item);
-
-/* The table for people, and the same as one JSON object. */
-void memory_print(const struct rt *rt, const struct memory_use *use);
+/* The table for people, and the same as the inside of a JSON object, added to `text`. Arena and
+ * outside are measured; the items are the prediction alone. */
+void memory_table(const struct rt *rt, const struct memory_use *use, struct rt_text *text);
 void memory_json(const struct rt *rt, const struct memory_use *use, struct rt_text *text);
 
 #endif

@@ -229,7 +229,9 @@ int report_memory(struct report *report)
 	memory_measure(report->rt, &use);
 	if (report->speaks) {
 		clear_bar(report);
-		memory_print(report->rt, &use);
+		rt_text_clear(&report->line);
+		memory_table(report->rt, &use, &report->line);
+		rt_write(STDOUT_FILENO, report->line.at, report->line.used);
 	}
 	if (report->log < 0)
 		return 0;

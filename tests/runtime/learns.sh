@@ -6,6 +6,10 @@ expect 0 "$bin/tiny_2" --steps 120 --log log.json --log-tensors --bigram --seed 
 [ -s err ] && fail "messages of a good run"
 grep -q "^bigrams" out || fail "no bigrams"
 grep -q "memory of a rank" out || fail "no memory table"
+# Arena and outside are measured, nothing else: "  weights  1.00 MiB" has three fields.
+awk '/^  arena / { arena = NF } /^  outside the arena / { outside = NF }
+	/^ .*(weights|gradients|optimizer) / { items = items > NF ? items : NF }
+	END { exit !(arena == 5 && outside == 7 && items <= 3) }' out || fail "the memory table"
 grep -q "validation loss" out || fail "no validation"
 [ "$(sed -n '/^sample:/,$p' out | sed 1d | head -c 4)" = "the " ] || fail "no sample"
 "$bin/json_lines" log.json step loss grad_norm lr tokens tokens_per_s tensors >table
