@@ -35,12 +35,14 @@ static int dump_gradients(struct loop *loop)
 			     count > 0 ? 1 / count : 0);
 }
 
-/* All ranks see a signal at the same step: each tells what it has seen, all read all. */
+/* All ranks stop at the same step: each tells whether it has seen a signal, or that nobody reads
+ * its lines any more; all read all. */
 static int agree_to_stop(struct loop *loop, bool *stop)
 {
 	struct world *world = loop->rt->world;
 	uint64_t round;
-	RT_TRY(loop_gather(loop, (uint64_t)world_stop(world), &round));
+	bool asked = world_stop(world) != 0 || loop->report.lost != 0;
+	RT_TRY(loop_gather(loop, asked, &round));
 	*stop = false;
 	for (int rank = 0; rank < world->ranks; rank++)
 		*stop = *stop || world_read(world, round, rank) != 0;
@@ -98,7 +100,7 @@ static int one_step(struct loop *loop)
 	return tensors ? meet(loop) : 0;
 }
 
-/* *stopped: a signal asked for it. */
+/* *stopped: before the last step. */
 static int train(struct loop *loop, bool *stopped)
 {
 	while (loop->done < loop->steps) {
@@ -127,7 +129,7 @@ static int finish(struct loop *loop, bool stopped)
 	struct memory_use use = {0};
 	memory_measure(loop->rt, &use);
 	if (options->dry_run)
-		return finish_dry_run(loop, &use);
+		return finish_dry_run(loop, &use) != 0 ? -1 : report_lost(&loop->report);
 	if (!stopped && validates(loop->rt) && loop->validated != loop->done)
 		RT_TRY(validate(loop));
 	RT_TRY(write_weights(loop, options->save, WEIGHTS_VALUES, 1));
@@ -137,7 +139,8 @@ static int finish(struct loop *loop, bool stopped)
 		report_say(&loop->report, false, "stopped after %lld steps\n",
 			   (long long)loop->done);
 	RT_TRY(meet(loop));
-	return loop->rt->rank == 0 ? report_end(&loop->report, loop->done, &use) : 0;
+	RT_TRY(loop->rt->rank == 0 ? report_end(&loop->report, loop->done, &use) : 0);
+	return report_lost(&loop->report);
 }
 
 static int begin(struct loop *loop, const struct weights_file *init)

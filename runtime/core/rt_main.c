@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main of every program: looks at everything that can be looked at, then starts the ranks. */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -72,6 +73,15 @@ static int check_options(const struct launch *launch)
 	return 0;
 }
 
+/* What this process has printed has arrived. */
+static int flush_output(void)
+{
+	bool lost = ferror(stdout) != 0;
+	if (fflush(stdout) == 0 && !lost)
+		return 0;
+	return rt_fail("cannot write standard output: %s", strerror(errno));
+}
+
 static int print_bigram(const struct launch *launch)
 {
 	int64_t windows = data_validation_windows(&launch->data, &launch->plan->train);
@@ -79,7 +89,7 @@ static int print_bigram(const struct launch *launch)
 		return rt_fail("option `--bigram` needs held-out data");
 	printf("bigrams (add-one)  cross-entropy %.4f nats a byte, on the held-out bytes\n",
 	       data_bigram(&launch->data, windows));
-	return 0;
+	return flush_output();
 }
 
 static int rank_body(struct world *world, void *argument)
@@ -112,8 +122,8 @@ static int open_inputs(struct launch *launch)
 	return 0;
 }
 
-/* The log must not get the number of a closed standard output. A file that may not grow is an error
- * of the call that makes it grow. */
+/* The log must not get the number of a closed standard output. A file that may not grow
+ * and a pipe that nobody reads are errors of the call that writes. */
 static void settle(void)
 {
 	int fd = open("/dev/null", O_RDWR);
@@ -122,6 +132,7 @@ static void settle(void)
 	if (fd > STDERR_FILENO)
 		close(fd);
 	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
 }
 
 static int fail(int code)
@@ -156,11 +167,11 @@ int rt_main(int argc, char **argv, const struct rt_plan *plan)
 		return fail(RT_EXIT_USAGE);
 	if (launch.options.help) {
 		rt_options_help(plan, argv[0]);
-		return 0;
+		return flush_output() != 0 ? fail(RT_EXIT_FAULT) : 0;
 	}
 	if (launch.options.version) {
 		printf("%s, runtime %d\n", plan->name, RT_ABI);
-		return 0;
+		return flush_output() != 0 ? fail(RT_EXIT_FAULT) : 0;
 	}
 	int code = open_inputs(&launch) != 0 ? fail(RT_EXIT_FAULT) : run_ranks(&launch);
 	weights_close(&launch.init);

@@ -48,10 +48,23 @@ int report_open(struct report *report, struct rt *rt, int64_t steps)
 	return 0;
 }
 
+void report_write(struct report *report, const void *bytes, size_t count)
+{
+	if (report->lost == 0 && rt_write(STDOUT_FILENO, bytes, count) != 0)
+		report->lost = errno;
+}
+
+int report_lost(const struct report *report)
+{
+	if (report->lost == 0)
+		return 0;
+	return rt_fail("cannot write standard output: %s", strerror(report->lost));
+}
+
 void report_close(struct report *report)
 {
 	if (report->bar)
-		rt_write(STDOUT_FILENO, "\n", 1);
+		report_write(report, "\n", 1);
 	if (report->log >= 0)
 		close(report->log);
 	free(report->line.at);
@@ -144,7 +157,7 @@ static int log_step(struct report *report, const struct report_step *step, doubl
 static void clear_bar(struct report *report)
 {
 	if (report->bar)
-		rt_write(STDOUT_FILENO, "\r\033[K", 4);
+		report_write(report, "\r\033[K", 4);
 	report->bar = false;
 }
 
@@ -160,7 +173,7 @@ void report_say(struct report *report, bool result, const char *format, ...)
 	va_end(args);
 	if (length > (int)sizeof text - 1)
 		length = sizeof text - 1;
-	rt_write(STDOUT_FILENO, text, (size_t)length);
+	report_write(report, text, (size_t)length);
 }
 
 static void add_left(struct rt_text *text, double seconds)
@@ -197,7 +210,7 @@ static void show_step(struct report *report, const struct report_step *step, dou
 	bool last = step->step + 1 == report->steps;
 	if (!report->terminal || last)
 		rt_text_add(&text, "\n");
-	rt_write(STDOUT_FILENO, text.at, text.used);
+	report_write(report, text.at, text.used);
 	report->bar = report->terminal && !last;
 }
 
@@ -231,7 +244,7 @@ int report_memory(struct report *report)
 		clear_bar(report);
 		rt_text_clear(&report->line);
 		memory_table(report->rt, &use, &report->line);
-		rt_write(STDOUT_FILENO, report->line.at, report->line.used);
+		report_write(report, report->line.at, report->line.used);
 	}
 	if (report->log < 0)
 		return 0;

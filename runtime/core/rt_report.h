@@ -5,6 +5,7 @@
 #define CORE_REPORT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/rt_log.h"
@@ -19,6 +20,7 @@ struct report {
 	struct rt_text line;
 	int64_t steps, every; /* plain lines: each so many steps */
 	double start, shown;  /* seconds of the clock: end of step 0; last bar */
+	int lost;	      /* errno of the first line that standard output did not take, or 0 */
 };
 
 struct report_step {
@@ -35,6 +37,11 @@ int report_step(struct report *report, const struct report_step *step);
 int report_memory(struct report *report);
 int report_validation(struct report *report, int64_t step, double loss);
 int report_end(struct report *report, int64_t steps, const struct memory_use *use);
+
+/* Standard output of rank 0. What it does not take ends the training after the step, and the run
+ * fails at its end: report_lost gives -1 after rt_fail then. */
+void report_write(struct report *report, const void *bytes, size_t count);
+int report_lost(const struct report *report);
 
 /* A line for people, not shown with --quiet unless it is a `result`. */
 void report_say(struct report *report, bool result, const char *format, ...)

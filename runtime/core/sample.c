@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/rt_rand.h"
 #include "base/rt_status.h"
@@ -103,7 +102,7 @@ int sample_run(struct loop *loop)
 	if (rt->rank != 0)
 		return 0;
 	report_say(&loop->report, true, "%s", "sample:\n");
-	rt_write(STDOUT_FILENO, loop->text, (size_t)loop->text_used);
-	rt_write(STDOUT_FILENO, "\n", 1);
+	report_write(&loop->report, loop->text, (size_t)loop->text_used);
+	report_write(&loop->report, "\n", 1);
 	return 0;
 }

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# Standard output that takes nothing: the run fails with one line, after what it had to save.
+. "$(dirname "$0")/common.sh"
+
+lost='cannot write standard output: '
+# full COMMAND..: into a full device, then into a pipe that nobody reads.
+full() {
+	if [ -w /dev/full ]; then
+		expect 1 sh -c 'exec "$@" >/dev/full' full "$@"
+		says "${lost}No space left on device"
+	fi
+	mkfifo pipe
+	# The reader goes before the program starts.
+	sh -c 'exec 3<>pipe 4>pipe 3<&-; exec "$@" >&4' full "$@" 2>err && fail "exit code 0: $*"
+	says "${lost}Broken pipe"
+	rm pipe
+}
+full "$bin/tiny_1" --help
+full "$bin/tiny_1" --version
+full "$bin/tiny_1" --steps 0 --quiet --bigram
+full "$bin/tiny_2" --steps 0 --quiet --sample "the " 10
+full "$bin/tiny_2" --steps 1 --quiet
+full "$bin/tiny_2" --dry-run
+full "$bin/tiny_2" --steps 100000000 --save saved
+[ -s saved ] || fail "nothing saved"
+[ ! -e saved.tmp ] || fail "a half file"
