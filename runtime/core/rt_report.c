@@ -252,17 +252,17 @@ int report_memory(struct report *report)
 	return end(report);
 }
 
-int report_validation(struct report *report, int64_t step, double loss)
+int report_validation(struct report *report, int64_t steps, double loss)
 {
 	bool bytes = report->rt->plan->data.kind == RT_DATA_BYTES;
 	if (report->rt->rank != 0)
 		return 0;
-	report_say(report, true, "step %lld  validation loss %.4f nats a %s\n", (long long)step,
+	report_say(report, true, "step %lld  validation loss %.4f nats a %s\n", (long long)steps,
 		   loss, bytes ? "byte" : "token");
 	if (report->log < 0)
 		return 0;
 	struct rt_text *line = begin(report, "validation");
-	rt_text_add(line, "\"step\":%lld,\"validation_loss\":", (long long)step);
+	rt_text_add(line, "\"steps\":%lld,\"validation_loss\":", (long long)steps);
 	rt_text_number(line, loss);
 	return end(report);
 }

@@ -35,7 +35,7 @@ void report_close(struct report *report);
 void report_start(struct report *report);
 int report_step(struct report *report, const struct report_step *step);
 int report_memory(struct report *report);
-int report_validation(struct report *report, int64_t step, double loss);
+int report_validation(struct report *report, int64_t steps, double loss); /* steps taken */
 int report_end(struct report *report, int64_t steps, const struct memory_use *use);
 
 /* Standard output of rank 0. What it does not take ends the training after the step, and the run

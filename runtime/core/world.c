@@ -261,6 +261,7 @@ static void hear(struct watch *watch, int signal_number)
 		kill_all(watch);
 }
 
+/* People count steps from 1. */
 static void say_fault(const struct rt_fault *fault)
 {
 	const char *text = atomic_load(&fault->claimed) == 2 ? fault->text : "failed";
@@ -269,7 +270,7 @@ static void say_fault(const struct rt_fault *fault)
 	else if (fault->step < 0)
 		rt_log("rank %d, before the first step: %s", fault->rank, text);
 	else
-		rt_log("rank %d, step %lld: %s", fault->rank, (long long)fault->step, text);
+		rt_log("rank %d, step %lld: %s", fault->rank, (long long)fault->step + 1, text);
 }
 
 static int supervise(struct watch *watch, const sigset_t *signals)

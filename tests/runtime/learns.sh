@@ -14,6 +14,8 @@ grep -q "validation loss" out || fail "no validation"
 [ "$(sed -n '/^sample:/,$p' out | sed 1d | head -c 4)" = "the " ] || fail "no sample"
 "$bin/json_lines" log.json step loss grad_norm lr tokens tokens_per_s tensors >table
 [ "$(wc -l <table)" -eq 120 ] || fail "not a line a step"
+awk '$1 != NR - 1 { exit 1 }' table || fail "the log counts steps from 0"
+grep -q '"event":"validation","steps":120,' log.json || fail "no validation in the log"
 awk 'NR == 1 { first = $2 } { last = $2 } END { exit !(last < first - 2) }' table ||
 	fail "the loss does not fall"
 "$bin/json_lines" log.json event options >/dev/null
