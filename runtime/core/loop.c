@@ -23,8 +23,11 @@ static int write_weights(struct loop *loop, const char *path, enum weights_part 
 	if (path == NULL)
 		return 0;
 	RT_TRY(meet(loop));
-	if (loop->rt->rank == 0)
+	if (loop->rt->rank == 0) {
+		world_writing(loop->rt->world, path);
 		RT_TRY(weights_write(loop->rt, path, part, factor));
+		world_writing(loop->rt->world, NULL);
+	}
 	return meet(loop);
 }
 

@@ -141,6 +141,15 @@ static int fail(int code)
 	return code;
 }
 
+static int watch_ranks(struct world *world, struct launch *launch)
+{
+	int code = world_run(world, rank_body, launch);
+	const char *unfinished = world_unfinished(world);
+	if (unfinished != NULL)
+		weights_forget(unfinished);
+	return code;
+}
+
 static int run_ranks(struct launch *launch)
 {
 	struct world world = {0};
@@ -152,7 +161,7 @@ static int run_ranks(struct launch *launch)
 	if (bytes == NULL || world_open(&world, ranks, bytes, comm_bytes) != 0)
 		fail(code);
 	else
-		code = world_run(&world, rank_body, launch);
+		code = watch_ranks(&world, launch);
 	free(bytes);
 	world_close(&world);
 	return code;

@@ -58,6 +58,9 @@ void weights_draw(struct rt *rt);
  * a buffer of WEIGHTS_BUFFER bytes. -1 after rt_fail; the .tmp is gone then. */
 int weights_write(struct rt *rt, const char *path, enum weights_part part, double factor);
 
+/* Removes the FILE.tmp of a process that ended while it wrote. */
+void weights_forget(const char *path);
+
 /* What can be told of a FILE to write before there is anything to write. -1 after rt_fail. */
 int weights_writable(const char *path);
 

@@ -161,11 +161,29 @@ static void sync_folder(const char *path)
 	close(fd);
 }
 
+/* A link stays one: what it leads to is replaced. */
+static const char *target_of(const char *path, char real[PATH_MAX])
+{
+	return realpath(path, real) != NULL ? real : path;
+}
+
+static bool temporary_of(const char *target, char temporary[PATH_MAX])
+{
+	return snprintf(temporary, PATH_MAX, "%s.tmp", target) < PATH_MAX;
+}
+
+void weights_forget(const char *path)
+{
+	char temporary[PATH_MAX], real[PATH_MAX];
+	if (temporary_of(target_of(path, real), temporary))
+		unlink(temporary);
+}
+
 int weights_write(struct rt *rt, const char *path, enum weights_part part, double factor)
 {
 	char temporary[PATH_MAX], real[PATH_MAX];
-	const char *target = realpath(path, real) != NULL ? real : path; /* a link stays one */
-	if (snprintf(temporary, sizeof temporary, "%s.tmp", target) >= (int)sizeof temporary)
+	const char *target = target_of(path, real);
+	if (!temporary_of(target, temporary))
 		return rt_fail("cannot write `%s`: the name is too long", path);
 	struct writer writer = {
 		.fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};

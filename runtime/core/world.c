@@ -29,6 +29,7 @@ struct rank_words {
 struct world_shared {
 	struct rt_fault fault;
 	_Alignas(LINE) _Atomic int stop;
+	_Atomic(const char *) writing; /* argv lies at one address in all ranks */
 	struct rank_words ranks[];
 };
 
@@ -114,6 +115,16 @@ void world_step(struct world *world, int64_t step)
 int world_stop(const struct world *world)
 {
 	return atomic_load(&world->shared->stop);
+}
+
+void world_writing(struct world *world, const char *path)
+{
+	atomic_store(&world->shared->writing, path);
+}
+
+const char *world_unfinished(const struct world *world)
+{
+	return atomic_load(&world->shared->writing);
 }
 
 void world_post(struct world *world, uint64_t round, uint64_t word)

@@ -41,6 +41,11 @@ void world_step(struct world *world, int64_t step);
 /* The signal that asks for a stop, 0: none. */
 int world_stop(const struct world *world);
 
+/* The path (of an option) that a rank is writing, NULL: none; the launcher asks for it after a run.
+ */
+void world_writing(struct world *world, const char *path);
+const char *world_unfinished(const struct world *world);
+
 /* The shared words of all ranks. One round: each rank posts, all pass a barrier, each reads. Rounds
  * alternate between two sets, so a fast rank cannot overwrite what a slow one still reads. */
 void world_post(struct world *world, uint64_t round, uint64_t word);

@@ -27,6 +27,17 @@ while [ "$round" -lt "$times" ]; do
 done
 ls /dev/shm | cmp - shm.before || fail "shared memory is left"
 
+# Rank 0 is killed while it writes: no half file.
+for round in 1 2 3 4 5; do
+	"$bin/tiny_2" --steps 100000000 --quiet --save saved --save-every 1 >out 2>err &
+	program=$!
+	ranks "$program" 2
+	sleep "0.3$round"
+	kill -9 "$(children "$program" | head -1)"
+	wait "$program" && fail "exit code 0"
+	[ ! -e saved.tmp ] || fail "a half file"
+done
+
 # The launcher is killed: the ranks go with it.
 "$bin/tiny_4" --steps 100000000 --quiet >out 2>err &
 program=$!
