@@ -64,6 +64,13 @@ says 'weights file `pipe`: not a regular file'
 expect 1 "$bin/tiny_1" --steps 1 --quiet --data pipe
 says 'data file `pipe`: not a regular file'
 
+# A long name keeps the reason.
+long=$(printf '%0200d/' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19)
+expect 1 "$bin/tiny_1" --steps 1 --quiet --init "${long}file"
+says '/file`: No such file or directory'
+expect 1 "$bin/tiny_1" --steps 1 --quiet --log "${long}file"
+says '/file`: No such file or directory'
+
 # A closed standard output: the log has no lines of it.
 expect 0 sh -c "exec '$bin/tiny_1' --steps 2 --log closed.json >&-"
 grep -qv '^{' closed.json && fail "the log has lines of standard output"
