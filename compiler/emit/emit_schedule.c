@@ -198,8 +198,9 @@ static void emit_table(struct emitter *e)
 	const struct program *p = e->program;
 	text_add(e->out, "\nstatic const struct rt_plan plan = {\n");
 	e->out->indent++;
-	text_add(e->out, ".abi = RT_ABI,\n.name = %s,\n.source = %s,\n",
-		 emit_string(e, e->plan->name->text), emit_string(e, e->plan->source->path));
+	text_add(e->out, ".abi = RT_ABI,\n.size = sizeof(struct rt_plan),\n");
+	text_add(e->out, ".name = %s,\n.source = %s,\n", emit_string(e, e->plan->name->text),
+		 emit_string(e, e->plan->source->path));
 	text_add(e->out, ".manifest = %s,\n", emit_string(e, manifest_line(e)));
 	text_add(e->out, ".params = %llu,\n.axes = axes,\n.naxes = %u,\n.ranks = %lld,\n",
 		 (unsigned long long)e->verdict->params, e->program->flow->factors.n,

@@ -10,6 +10,7 @@
 
 #include "base/rt_log.h"
 #include "base/rt_status.h"
+#include "core/files.h"
 #include "core/loop.h"
 #include "core/rt_core.h"
 #include "core/rt_options.h"
@@ -46,6 +47,10 @@ static int check_plan(const struct rt_plan *plan)
 		return rt_fail(
 			"the program was made for runtime %u, this one is %d: build it again",
 			plan->abi, RT_ABI);
+	if (plan->size != sizeof *plan)
+		return rt_fail("the program was made with the tables of another runtime, %u bytes "
+			       "instead of %zu: build it again",
+			       plan->size, sizeof *plan);
 	for (uint32_t i = 0; i < plan->naxes; i++)
 		ranks *= plan->axes[i].size;
 	if (ranks != plan->ranks || ranks < 1)
@@ -113,12 +118,52 @@ static int open_inputs(struct launch *launch)
 	RT_TRY(data_open(&launch->data, launch->plan, &launch->options));
 	if (launch->options.init != NULL)
 		RT_TRY(weights_open(&launch->init, launch->plan, launch->options.init));
+	RT_TRY(files_check(&launch->options, &launch->data));
 	if (launch->options.save != NULL)
 		RT_TRY(weights_writable(launch->options.save));
 	if (launch->options.dump_gradients != NULL)
 		RT_TRY(weights_writable(launch->options.dump_gradients));
 	if (launch->options.bigram)
 		RT_TRY(print_bigram(launch));
+	return 0;
+}
+
+/* "9.06 K": a count for people. */
+static void add_count(struct rt_text *text, int64_t count)
+{
+	static const char *const units[] = {"", " K", " M", " G", " T"};
+	double value = (double)count;
+	int unit = 0;
+	for (; value >= 999.5 && unit < 4; unit++)
+		value /= 1000;
+	rt_text_add(text, "%.3g%s", value, units[unit]);
+}
+
+static const char *plural(int64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+/* Filling the arenas of a large plan takes a while; this comes before. */
+static int say_start(const struct launch *launch)
+{
+	const struct rt_plan *plan = launch->plan;
+	int64_t threads = launch->options.threads, cores = sysconf(_SC_NPROCESSORS_ONLN);
+	char buffer[1024], bytes[32];
+	struct rt_text text = {.at = buffer, .room = sizeof buffer};
+	if (launch->options.quiet)
+		return 0;
+	rt_text_clear(&text);
+	rt_text_add(&text, "starting `%.200s`: %lld rank%s of %lld thread%s, ", plan->name,
+		    (long long)plan->ranks, plural(plan->ranks), (long long)threads,
+		    plural(threads));
+	add_count(&text, plan->params);
+	rt_text_add(&text, " weights, %s a rank\n", rt_bytes(bytes, plan->roles[0].arena));
+	if (cores > 0 && plan->ranks * threads > cores)
+		rt_text_add(&text, "warning: %lld threads on %lld core%s\n",
+			    (long long)(plan->ranks * threads), (long long)cores, plural(cores));
+	if (rt_write(STDOUT_FILENO, text.at, text.used) != 0)
+		return rt_fail("cannot write standard output: %s", strerror(errno));
 	return 0;
 }
 
@@ -158,7 +203,8 @@ static int run_ranks(struct launch *launch)
 	for (int rank = 0; bytes != NULL && rank < ranks; rank++)
 		bytes[rank] = launch->plan->roles[0].arena;
 	size_t comm_bytes = shm_comm_bytes(ranks, (int)launch->plan->ngroups);
-	if (bytes == NULL || world_open(&world, ranks, bytes, comm_bytes) != 0)
+	if (bytes == NULL || say_start(launch) != 0 ||
+	    world_open(&world, ranks, bytes, comm_bytes) != 0)
 		fail(code);
 	else
 		code = watch_ranks(&world, launch);

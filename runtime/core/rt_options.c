@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/rt_status.h"
+#include "device/cpu/cpu_threads.h"
 
 enum kind { FLAG, COUNT, NUMBER, TEXT, PROMPT };
 
@@ -26,7 +27,7 @@ struct option {
 static const struct option table[] = {
 	{"steps", "N", COUNT, 0, ANY, AT(steps), "optimizer steps"},
 	{"seed", "N", COUNT, 0, (int64_t)1 << 53, AT(seed), "seed of weights, order and dropout"},
-	{"threads", "N", COUNT, 1, 4096, AT(threads), "threads a rank"},
+	{"threads", "N", COUNT, 1, CPU_MAX_THREADS, AT(threads), "threads a rank"},
 	{"data", "GLOB", TEXT, 0, 0, AT(data), "training data"},
 	{"validation", "GLOB", TEXT, 0, 0, AT(validation), "held-out data"},
 	{"check-data", NULL, FLAG, 0, 0, AT(check_data), "look at every token before the start"},
@@ -44,7 +45,7 @@ static const struct option table[] = {
 	{"check-replicas", "N", COUNT, 1, ANY, AT(check_replicas),
 	 "compare replicated weights every N steps"},
 	{"quiet", NULL, FLAG, 0, 0, AT(quiet), "print results only"},
-	{"help", NULL, FLAG, 0, 0, AT(help), "print this"},
+	{"help", NULL, FLAG, 0, 0, AT(help), "print this (-h)"},
 	{"version", NULL, FLAG, 0, 0, AT(version), "print the version"},
 };
 
@@ -64,6 +65,8 @@ static const void *value_of(const struct rt_options *options, const struct optio
 static const struct option *find(const char *argument, const char **value)
 {
 	*value = NULL;
+	if (strcmp(argument, "-h") == 0)
+		argument = "--help";
 	if (strncmp(argument, "--", 2) != 0)
 		return NULL;
 	const char *name = argument + 2, *equals = strchr(name, '=');
@@ -138,6 +141,10 @@ static int check_together(const struct rt_options *options)
 {
 	if (options->save_every > 0 && options->save == NULL)
 		return rt_fail("option `--save-every` needs `--save FILE`");
+	if (options->threads > CPU_MAX_THREADS)
+		return rt_fail("the plan asks for %lld threads a rank, the most are %d: use "
+			       "`--threads N`",
+			       (long long)options->threads, CPU_MAX_THREADS);
 	return 0;
 }
 

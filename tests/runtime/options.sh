@@ -15,6 +15,7 @@ bad 'option `--steps`: `x` is not a whole number' --steps x
 bad 'option `--steps`: `-1` is not a whole number' --steps -1
 bad 'option `--steps`: `99999999999999999999` is out of range' --steps 99999999999999999999
 bad 'option `--threads`: `0` is out of range' --threads 0
+bad 'option `--threads`: `4096` is out of range, 1 to 1024' --threads 4096
 bad 'option `--temperature`: `hot` is not a number' --temperature hot
 bad 'option `--sample` needs TEXT N' --sample text
 bad 'option `--sample`: `few` is not a whole number' --sample text few
@@ -32,5 +33,39 @@ expect 0 "$bin/tiny_1" --dry-run
 grep -q "step 1/1" out || fail "a dry run is one step"
 grep -q "arena" out || fail "a dry run shows memory"
 expect 0 "$bin/tiny_1" --steps=3 --quiet
+
+# Before the first step: what starts, and that it is more than the machine has.
+expect 0 "$bin/tiny_2" --steps 1 --threads 1
+head -1 out | grep -q '^starting `tiny`: 2 ranks of 1 thread, 8.96 K weights' ||
+	fail "no first line"
+many=$(($(getconf _NPROCESSORS_ONLN) + 1))
+expect 0 "$bin/tiny_1" --steps 0 --threads "$many"
+grep -q "^warning: $many threads on [0-9]* core" out || fail "no warning of too many threads"
+expect 0 "$bin/tiny_1" --steps 1 --threads "$many" --quiet
+grep -q '^starting\|^warning' out && fail "it is not quiet"
+
+# One file for two options: refused before it is written.
+cp text.txt data.txt
+ln data.txt other
+expect 1 "$bin/tiny_1" --steps 1 --log both --save ./both
+says 'options `--log` and `--save` name one file, `both`'
+[ ! -e both ] || fail "it is written"
+for option in log save dump-gradients; do
+	expect 1 "$bin/tiny_1" --steps 1 --data data.txt "--$option" other
+	says "option \`--$option\`: \`other\` is a file of the data"
+done
+cmp data.txt text.txt || fail "the data are written"
+expect 0 "$bin/tiny_1" --steps 1 --quiet --save both
+expect 1 "$bin/tiny_1" --steps 1 --log both --init both
+says 'options `--log` and `--init` name one file'
+expect 0 "$bin/tiny_1" --steps 1 --quiet --save both --init both
+expect 0 "$bin/tiny_1" --steps 1 --quiet --log /dev/null
+
+# Linked with a runtime that has other tables.
+expect 1 "$bin/tiny_other" --steps 1
+says 'with the tables of another runtime'
+
+expect 0 "$bin/tiny_1" -h
+grep -q -- '--help' out || fail "-h is no help"
 expect 1 "$bin/tiny_1" --steps 1 --log no/such/folder --quiet
 says 'cannot write the log `no/such/folder`'

@@ -21,6 +21,13 @@ full "$bin/tiny_1" --steps 0 --quiet --bigram
 full "$bin/tiny_2" --steps 0 --quiet --sample "the " 10
 full "$bin/tiny_2" --steps 1 --quiet
 full "$bin/tiny_2" --dry-run
-full "$bin/tiny_2" --steps 100000000 --save saved
+full "$bin/tiny_2" --steps 1
+
+# The reader goes during the training: the end of the step, and what is asked for then.
+{
+	"$bin/tiny_2" --steps 1000 --save saved 2>err || echo $? >code
+} | head -2 >out
+[ "$(cat code)" -eq 1 ] || fail "exit code of a run without a reader"
+says "${lost}Broken pipe"
 [ -s saved ] || fail "nothing saved"
 [ ! -e saved.tmp ] || fail "a half file"

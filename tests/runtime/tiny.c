@@ -247,6 +247,11 @@ static const struct rt_group groups[] = {{"data", 1}};
 
 static const struct rt_plan plan = {
 	.abi = RT_ABI,
+#ifdef OTHER_TABLES
+	.size = sizeof(struct rt_plan) - 8,
+#else
+	.size = sizeof(struct rt_plan),
+#endif
 	.name = "tiny",
 	.source = "tiny.c",
 	.manifest = "{\"plan\":\"tiny\"}",

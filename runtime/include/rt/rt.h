@@ -10,7 +10,7 @@
 #include "rt/kernel.h"
 #include "rt/schedule.h"
 
-enum { RT_ABI = 1 };
+enum { RT_ABI = 2 };
 
 struct rt;
 
@@ -242,7 +242,8 @@ struct rt_role {
 };
 
 struct rt_plan {
-	uint32_t abi;
+	uint32_t abi;                  /* RT_ABI */
+	uint32_t size;                 /* of this struct, as the program sees it */
 	const char *name, *source;     /* plan name; "first-light.plan" */
 	const char *manifest;          /* one line of JSON */
 	int64_t params;
