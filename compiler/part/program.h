@@ -72,7 +72,8 @@ enum collective {
 
 enum { STEP_TRANS_A = 1, STEP_TRANS_B = 2, STEP_ADDS = 4, STEP_CAUSAL = 8,
        STEP_WHOLE = 16, /* rows: all layers of uses[0], padding between them included */
-       STEP_SHARD = 32  /* rows: this rank's slice of them */ };
+       STEP_SHARD = 32, /* rows: this rank's slice of them */
+       STEP_WIDE = 64   /* the result of a matmul is wider than its operands */ };
 
 struct step {
 	enum step_kind kind;

@@ -207,21 +207,32 @@ static void adamw(struct lower *l, uint32_t param)
 {
 	const struct param_buffers *p = &l->program->params[param];
 	const struct plan_optimizer *o = &l->plan->optimizer;
-	struct step *step = shard_step(l, RT_ROW_adamw, param, p->weight);
+	bool master = p->master != NO_ID;
+	struct step *step =
+		shard_step(l, master ? RT_ROW_adamw_master : RT_ROW_adamw, param, p->weight);
 	use_shard(l, step, param, p->gradient[0], false);
 	step_use(l, step, l->control, false);
-	if (p->master == NO_ID)
-		use_shard(l, step, param, p->weight, true);
-	else
+	use_shard(l, step, param, p->weight, true);
+	if (master)
 		step_use(l, step, p->master, true);
 	step_use(l, step, p->moment1, true);
 	step_use(l, step, p->moment2, true);
-	if (p->master != NO_ID)
-		use_shard(l, step, param, p->weight, true);
 	step_scalar(step, o->beta1.f);
 	step_scalar(step, o->beta2.f);
 	step_scalar(step, o->eps.f);
 	step_scalar(step, l->graph->params[param].decay ? o->weight_decay.f : 0);
+}
+
+void lower_masters(struct lower *l)
+{
+	for (uint32_t i = 0; i < l->graph->nparams; i++) {
+		const struct param_buffers *p = &l->program->params[i];
+		if (p->master == NO_ID)
+			continue;
+		struct step *step = shard_step(l, RT_ROW_widen, i, p->weight);
+		use_shard(l, step, i, p->weight, false);
+		step_use(l, step, p->master, true);
+	}
 }
 
 /* Every rank gets the other slices of the new weights. */
