@@ -125,7 +125,10 @@ static void emit_matmul(struct emitter *e, const struct step *step)
 		text_add(e->out, ".accumulate = true,\n");
 	if (step->flags & STEP_WIDE)
 		text_add(e->out, ".wide_c = true,\n");
-	if (u[MATMUL_BIAS].buffer != NO_ID)
+	if (u[MATMUL_BIAS].buffer != NO_ID && step->bias_by)
+		text_add(e->out, ".epilogue = {.bias = rt_index(rt, %s) == 0 ? %s : NULL},\n",
+			 emit_group(e, step->bias_by), local(e, &u[MATMUL_BIAS]));
+	else if (u[MATMUL_BIAS].buffer != NO_ID)
 		text_add(e->out, ".epilogue = {.bias = %s},\n", local(e, &u[MATMUL_BIAS]));
 	text_add(e->out, ".workspace = workspace, .workspace_bytes = WORKSPACE_BYTES,\n");
 	e->out->indent--;

@@ -99,8 +99,9 @@ static void lower_lookup_backward(struct lower *l, const struct graph_node *node
 
 /* c[m, n] = a b; k is summed over. The scratch buffer grows to the largest that any product needs.
  */
-static void matmul(struct lower *l, struct tensor_id a, struct tensor_id b, struct tensor_id bias,
-		   struct tensor_id c, const struct size size[3], uint32_t flags)
+static struct step *matmul(struct lower *l, struct tensor_id a, struct tensor_id b,
+			   struct tensor_id bias, struct tensor_id c, const struct size size[3],
+			   uint32_t flags)
 {
 	struct step *step = kernel(l, RT_ROW_matmul, a, size_number(1));
 	step->flags = flags | (type_of(l, c) != type_of(l, a) ? STEP_WIDE : 0);
@@ -126,6 +127,7 @@ static void matmul(struct lower *l, struct tensor_id a, struct tensor_id b, stru
 	step_use(l, step, l->workspace, true);
 	struct num flops = num_times(num_from((uint64_t)size[0].value), (uint64_t)size[1].value);
 	step->flops = num_times(num_times(flops, (uint64_t)size[2].value), 2).value;
+	return step;
 }
 
 static void lower_linear(struct lower *l, const struct graph_node *node)
@@ -134,7 +136,13 @@ static void lower_linear(struct lower *l, const struct graph_node *node)
 	struct size size[3] = {size_in(l, node->in[0], dims_head(x, x.n - node->from.n)),
 			       size_in(l, node->in[1], node->to),
 			       size_in(l, node->in[1], node->from)};
-	matmul(l, node->in[0], node->in[1], node->in[2], node->out[0], size, STEP_TRANS_B);
+	struct step *step = matmul(l, node->in[0], node->in[1], node->in[2], node->out[0], size,
+				   STEP_TRANS_B);
+	if (node->in[2].at == NO_ID)
+		return;
+	step->bias_by = spread_mask(&l->flow->spreads[node->out[0].at], SPREAD_PARTIAL);
+	if (step->bias_by)
+		group_of(l, step->bias_by);
 }
 
 static void lower_linear_input(struct lower *l, const struct graph_node *node)

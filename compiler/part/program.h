@@ -92,6 +92,7 @@ struct step {
 	double scalars[RT_MAX_SCALAR];
 	uint32_t nscalars;
 	uint32_t counted_by;     /* only index 0 on these factors takes the step; 0: all */
+	uint32_t bias_by;        /* matmul with a partial result: index 0 on these adds the bias */
 	bool stream_by_layer;    /* dropout: sizes[0] is first stream, the layer is added */
 	uint64_t flops;          /* of this rank, UINT64_MAX on overflow */
 };
