@@ -90,7 +90,11 @@ static void emit_param(struct emitter *e, uint32_t at)
 	emit_shape(e, param);
 	text_add(e->out, ".init = %s, .std = %s, .id = %u, .decay = %s,\n", inits[param->init],
 		 emit_double(e, param->std), param->stream, param->decay ? "true" : "false");
-	text_add(e->out, ".type = %s,\n", e->program->compute == RT_F64 ? "RT_F64" : "RT_F32");
+	text_add(e->out, ".type = %s, .gradient_type = %s, .state_type = %s,\n",
+		 emit_rt_type(buffers[b->weight].type), emit_rt_type(buffers[b->gradient[0]].type),
+		 emit_rt_type(buffers[b->moment1].type));
+	if (b->master != NO_ID)
+		text_add(e->out, ".master = &place_%s,\n", buffers[b->master].name->text);
 	text_add(e->out, ".weight = &place_%s,\n.gradient = &place_%s,\n",
 		 buffers[b->weight].name->text, buffers[b->gradient[0]].name->text);
 	text_add(e->out, ".moment1 = &place_%s,\n.moment2 = &place_%s,\n",

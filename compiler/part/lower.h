@@ -92,6 +92,8 @@ void lower_reduce_scatter(struct lower *l, const struct graph_node *node);
 void lower_all_gather(struct lower *l, const struct graph_node *node);
 void lower_slice(struct lower *l, const struct graph_node *node);
 void lower_update(struct lower *l, struct role *role);
+/* Once: master copies are the first weights, widened. */
+void lower_masters(struct lower *l);
 void lower_begin(struct lower *l, struct role *role);
 void lower_merge(struct lower *l, struct role *role);
 

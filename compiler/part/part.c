@@ -151,6 +151,7 @@ static void lower_start(struct lower *l, struct role *role)
 	for (uint32_t i = 0; i < l->graph->nnodes; i++)
 		if (l->graph->nodes[i].op == OP_rope_table)
 			lower_node(l, i);
+	lower_masters(l);
 	role->start = body_once(
 		l, segment_end(l, "start", l->model->span, PHASE_INIT, REGION_BEFORE, false));
 }

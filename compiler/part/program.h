@@ -72,7 +72,8 @@ enum collective {
 
 enum { STEP_TRANS_A = 1, STEP_TRANS_B = 2, STEP_ADDS = 4, STEP_CAUSAL = 8,
        STEP_WHOLE = 16, /* rows: all layers of uses[0], padding between them included */
-       STEP_SHARD = 32  /* rows: this rank's slice of them */ };
+       STEP_SHARD = 32, /* rows: this rank's slice of them */
+       STEP_WIDE = 64   /* the result of a matmul is wider than its operands */ };
 
 struct step {
 	enum step_kind kind;
@@ -91,6 +92,7 @@ struct step {
 	double scalars[RT_MAX_SCALAR];
 	uint32_t nscalars;
 	uint32_t counted_by;     /* only index 0 on these factors takes the step; 0: all */
+	uint32_t bias_by;        /* matmul with a partial result: index 0 on these adds the bias */
 	bool stream_by_layer;    /* dropout: sizes[0] is first stream, the layer is added */
 	uint64_t flops;          /* of this rank, UINT64_MAX on overflow */
 };

@@ -124,7 +124,7 @@ static void reduce_to_shards(struct lower *l, uint32_t param, uint32_t buffer)
 	use_shard(l, step, param, buffer, true);
 }
 
-/* Replicas of the slices: what is left to sum after the slices are. */
+/* What is left to sum after the slices are: over replicas of the slices, over tensor ranks. */
 static void reduce_shards(struct lower *l, uint32_t param, uint32_t buffer, uint32_t factors)
 {
 	if (factors_ranks(&l->flow->factors, factors) <= 1)
@@ -136,19 +136,21 @@ static void reduce_shards(struct lower *l, uint32_t param, uint32_t buffer, uint
 	use_shard(l, step, param, buffer, true);
 }
 
+/* Data ranks first, as lanes of one rank are added first, then those that split the tensors: the
+ * same bits for any number of data ranks, with slices or without. */
 static void reduce_gradient(struct lower *l, uint32_t param, uint32_t site)
 {
 	const struct param_buffers *p = &l->program->params[param];
-	uint32_t buffer = p->gradient[site];
+	uint32_t buffer = p->gradient[site], data = factors_where(l, true);
 	uint32_t partial = flow_partial(l->flow, l->graph->params[param].gradient[site]);
 	if (p->flat == 0) {
-		all_reduce(l, buffer, partial);
+		all_reduce(l, buffer, partial & data);
+		all_reduce(l, buffer, partial & ~data);
 		return;
 	}
-	uint32_t data = factors_where(l, true);
-	all_reduce(l, buffer, partial & ~data);
 	reduce_to_shards(l, param, buffer);
 	reduce_shards(l, param, buffer, partial & data & ~p->flat);
+	reduce_shards(l, param, buffer, partial & ~data);
 }
 
 static void reduce_gradients(struct lower *l)
@@ -207,21 +209,32 @@ static void adamw(struct lower *l, uint32_t param)
 {
 	const struct param_buffers *p = &l->program->params[param];
 	const struct plan_optimizer *o = &l->plan->optimizer;
-	struct step *step = shard_step(l, RT_ROW_adamw, param, p->weight);
+	bool master = p->master != NO_ID;
+	struct step *step =
+		shard_step(l, master ? RT_ROW_adamw_master : RT_ROW_adamw, param, p->weight);
 	use_shard(l, step, param, p->gradient[0], false);
 	step_use(l, step, l->control, false);
-	if (p->master == NO_ID)
-		use_shard(l, step, param, p->weight, true);
-	else
+	use_shard(l, step, param, p->weight, true);
+	if (master)
 		step_use(l, step, p->master, true);
 	step_use(l, step, p->moment1, true);
 	step_use(l, step, p->moment2, true);
-	if (p->master != NO_ID)
-		use_shard(l, step, param, p->weight, true);
 	step_scalar(step, o->beta1.f);
 	step_scalar(step, o->beta2.f);
 	step_scalar(step, o->eps.f);
 	step_scalar(step, l->graph->params[param].decay ? o->weight_decay.f : 0);
+}
+
+void lower_masters(struct lower *l)
+{
+	for (uint32_t i = 0; i < l->graph->nparams; i++) {
+		const struct param_buffers *p = &l->program->params[i];
+		if (p->master == NO_ID)
+			continue;
+		struct step *step = shard_step(l, RT_ROW_widen, i, p->weight);
+		use_shard(l, step, i, p->weight, false);
+		step_use(l, step, p->master, true);
+	}
 }
 
 /* Every rank gets the other slices of the new weights. */

@@ -73,8 +73,9 @@ int64_t rt_param_run(struct rt *rt, const struct rt_param *param, const struct r
 	struct rt_block block = rt_param_block(rt->plan, param, owner);
 	int64_t element =
 		(row - block.first_row) * block.columns + column - block.first_column;
+	enum rt_type type = place == param->gradient ? param->gradient_type : param->type;
 	*at = (unsigned char *)rt_layer_of(rt, owner, place, layer) +
-	      element * rt_type_bytes(param->type);
+	      element * rt_type_bytes(type);
 	int64_t end = (block.first_row + block.rows) * columns;
 	if (block.columns != columns) {
 		int64_t last = block.first_column + block.columns;

@@ -90,6 +90,11 @@ static void enter(struct rt *rt, const struct stored *stored, enum weights_part 
 	cursor->base = rt_layer_of(rt, rank, place, stored->layer);
 }
 
+enum rt_type stored_type(const struct rt_param *param, enum weights_part part)
+{
+	return part == WEIGHTS_VALUES ? param->type : param->gradient_type;
+}
+
 void *stored_element(struct rt *rt, const struct stored *stored, enum weights_part part,
 		     int64_t index, struct stored_cursor *cursor)
 {
@@ -111,5 +116,5 @@ void *stored_element(struct rt *rt, const struct stored *stored, enum weights_pa
 	}
 	int64_t element = (row - cursor->block.first_row) * cursor->block.columns + column -
 			  cursor->block.first_column;
-	return cursor->base + element * rt_type_bytes(param->type);
+	return cursor->base + element * rt_type_bytes(stored_type(param, part));
 }

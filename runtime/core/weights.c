@@ -57,14 +57,12 @@ static void draw_ones(struct rt *rt, const struct rt_param *param, int64_t layer
 			rt_value_set(draw.at, param->type, i, 1);
 }
 
-static void clear_state(struct rt *rt, const struct rt_param *param, int64_t layer)
+/* Gradients and the optimizer's state are zero as the arena comes; where they lie may be a slice.
+ */
+static void clear_weight(struct rt *rt, const struct rt_param *param, int64_t layer)
 {
-	const struct rt_place *places[] = {param->weight, param->gradient, param->moment1,
-					   param->moment2};
 	size_t bytes = (size_t)(rt_param_elements(param) * rt_type_bytes(param->type));
-	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
-		if (places[i] != NULL)
-			memset(rt_layer(rt, places[i], layer), 0, bytes);
+	memset(rt_layer(rt, param->weight, layer), 0, bytes);
 }
 
 void weights_draw(struct rt *rt)
@@ -72,7 +70,7 @@ void weights_draw(struct rt *rt)
 	for (uint32_t p = 0; p < rt->plan->nparam; p++) {
 		const struct rt_param *param = &rt->plan->param[p];
 		for (int64_t layer = 0; layer < param->layers; layer++) {
-			clear_state(rt, param, layer);
+			clear_weight(rt, param, layer);
 			if (param->init == RT_INIT_NORMAL)
 				draw_normal(rt, param, layer);
 			else if (param->init == RT_INIT_ONE)
@@ -158,7 +156,7 @@ double weights_gradient_norm(struct rt *rt, const struct rt_param *param, int64_
 		unsigned char *at;
 		run = rt_param_run(rt, param, param->gradient, layer, i, &at);
 		for (int64_t k = 0; k < run; k++) {
-			double g = rt_value(at, param->type, k);
+			double g = rt_value(at, param->gradient_type, k);
 			sum += g * g;
 		}
 	}

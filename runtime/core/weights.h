@@ -47,6 +47,8 @@ struct stored_cursor {
 	struct rt_block block;
 	unsigned char *base;
 };
+/* Element type of a part of a parameter in memory. */
+enum rt_type stored_type(const struct rt_param *param, enum weights_part part);
 void *stored_element(struct rt *rt, const struct stored *stored, enum weights_part part,
 		     int64_t index, struct stored_cursor *cursor);
 

@@ -183,8 +183,10 @@ struct rt_param {
 	double std;
 	uint32_t id;          /* number of its random stream; layer k uses id + k */
 	bool decay;
-	enum rt_type type;
+	enum rt_type type;    /* of the weight */
 	const struct rt_place *weight, *gradient, *moment1, *moment2;
+	const struct rt_place *master; /* NULL: none; made from the weight by the program */
+	enum rt_type gradient_type, state_type; /* state: moments, master */
 	/* Cut over ranks: each has local_rows x local_columns in memory (vectors: local_columns 0).
 	 * A member with index g of row_group has rows g * local_rows and the following; those from
 	 * `rows` on are padding. Columns likewise. A group of -1: not cut that way, then the local
