@@ -198,9 +198,11 @@ static void resolve_plan(struct resolve *r)
 }
 
 /* True if a fault of the text may have moved statements into other blocks. */
-static bool is_torn(const struct diags *diags)
+static bool is_torn(const struct work *work)
 {
-	for (uint32_t k = 0; k < diags->all.n; k++) {
+	const struct diags *diags = work->diags;
+
+	for (uint32_t k = work->diags_before; k < diags->all.n; k++) {
 		enum diag_code code = diags->all.at[k]->code;
 
 		if (code == E0101 || code == E0104 || code == E0108)
@@ -218,8 +220,8 @@ struct plan *plan_resolve(const struct node *file, const struct source *source,
 
 	plan->source = source;
 	plan->devices = plan->data_ranks = plan->stages = plan->micro_batches = 1;
-	r.broken = errors > 0;
-	r.torn = is_torn(work->diags);
+	r.broken = errors > work->errors_before;
+	r.torn = is_torn(work);
 	r.main = unit_main(&r, file, source);
 	plan->name = r.main->name;
 	plan->span = file_start(&r);

@@ -54,7 +54,7 @@ static void note_word(struct work *work, const struct value *value, const char *
 
 bool rule_emitted(const struct plan *plan, struct work *work)
 {
-	if (plan->poisoned || work->diags->errors)
+	if (plan->poisoned || work->diags->errors > work->errors_before)
 		return true;
 	note_strategies(plan, work);
 	note_precision(plan, work);
