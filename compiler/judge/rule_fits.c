@@ -203,7 +203,7 @@ bool rule_fits(const struct verdict *verdict, struct work *work)
 	add_labels(diag, verdict, work);
 	diag_table(diag, arena_text(work->scratch, "%s%s\n\n%s", ranks_text(verdict, work->scratch),
 				    instant_text(verdict, work->scratch),
-				    table_gib(verdict, work->scratch)));
+				    table_short(verdict, work->scratch)));
 	note_state(diag, verdict, work);
 	return false;
 }
