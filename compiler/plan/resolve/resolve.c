@@ -112,8 +112,15 @@ static struct span file_start(const struct resolve *r)
 
 static void need(struct resolve *r, const struct parts *parts, enum part part)
 {
-	if (!parts->at[part] && !suggested(r, part_names[part]))
-		missing(r, file_start(r), "a plan needs a block `%s`", part_names[part]);
+	struct diag *diag;
+
+	if (parts->at[part] || suggested(r, part_names[part]))
+		return;
+	diag = missing(r, file_start(r), "a plan needs a block `%s`", part_names[part]);
+	if (!diag || part != PART_PRECISION)
+		return;
+	diag_note(diag, "a preset is enough: `precision = fp32`");
+	diag_note(diag, "presets are %s", precision_words(r->work->keep));
 }
 
 static void resolve_requires(struct resolve *r, const struct parts *parts)
