@@ -187,7 +187,7 @@ static void add_labels(struct diag *diag, const struct verdict *verdict, struct 
 	else
 		diag_at(diag, "%s weights", num_grouped(work->scratch, verdict->params));
 	diag_label(diag, plan->device_span, "%s MiB = %s", num_grouped(work->scratch, mib),
-		   num_gib(work->scratch, verdict->capacity, 1));
+		   num_gib(work->scratch, verdict->capacity, mib < 1024 ? 3 : 1));
 	if (micro->span.hi)
 		diag_label(diag, micro->span, "%lld sequence%s at once", (long long)micro->i,
 			   micro->i == 1 ? "" : "s");

@@ -75,10 +75,13 @@ bool rule_vocab_bytes(const struct plan *plan, struct work *work)
 	enum { BYTES = 256 };
 	const struct model *model = rule_model(plan);
 	const struct value *kind = &plan->train.data_kind;
-	const struct dim *vocab = model && model->vocab != NO_ID ? &model->dims[model->vocab] : NULL;
+	const struct dim *vocab;
 	struct diag *diag;
 
-	if (!vocab || !value_known(kind) || !name_is(kind->word, "bytes") || vocab->size >= BYTES)
+	if (!model || model->vocab == NO_ID || !value_known(kind) || !name_is(kind->word, "bytes"))
+		return true;
+	vocab = &model->dims[model->vocab];
+	if (vocab->size >= BYTES)
 		return true;
 	diag = diag_add(work->diags, W0511, vocab->span.hi ? vocab->span : kind->span,
 			"`%s` is %llu, and `data` may hold tokens up to %d", vocab->name->text,
