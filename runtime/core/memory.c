@@ -55,7 +55,23 @@ static int64_t place_bytes(const struct rt_param *param, const struct rt_place *
 	if (place == NULL)
 		return 0;
 	int64_t levels = place->levels > 1 ? place->levels : 1;
-	return param->layers * levels * rt_param_elements(param) * rt_type_bytes(type);
+	int64_t layers = place->layers > 1 ? place->layers : 1;
+	return layers * levels * rt_param_held(param, place) * rt_type_bytes(type);
+}
+
+/* Bytes of the lines that are parts of an item. */
+static int64_t parts_of(const struct rt *rt, const char *item)
+{
+	int64_t sum = 0;
+	bool inside = false;
+	for (uint32_t i = 0; i < rt->role->nitems; i++) {
+		const struct rt_item *line = &rt->role->items[i];
+		if (line->depth == 0)
+			inside = strcmp(line->name, item) == 0;
+		else if (inside)
+			sum += line->bytes;
+	}
+	return sum;
 }
 
 int64_t memory_counted(const struct rt *rt, const char *item)
@@ -72,7 +88,7 @@ int64_t memory_counted(const struct rt *rt, const char *item)
 	if (strcmp(item, "weights") == 0)
 		return weights;
 	if (strcmp(item, "gradients") == 0)
-		return gradients;
+		return gradients + parts_of(rt, item);
 	return strcmp(item, "optimizer") == 0 ? moments : -1;
 }
 
