@@ -10,26 +10,12 @@ static bool refuse(struct work *work, const struct value *value, const char *wha
 	return false;
 }
 
-/* Reference kernels are built for one type throughout: fp32 or fp64. */
 static bool check_precision(const struct plan *plan, struct work *work)
 {
-	const struct plan_precision *p = &plan->precision;
-	const struct value *values[] = {&p->compute,	   &p->params,	     &p->gradients,
-					&p->gradient_wire, &p->partial_wire, &p->optimizer,
-					&p->loss};
-	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-		const struct value *v = values[i];
-		if (v->origin == ORIGIN_UNSET || v->word == p->compute.word)
-			continue;
-		struct span span = v->span.hi ? v->span : plan->precision_span;
-		diag_add(work->diags, E0901, span,
-			 "a program of `%s` and `%s` together cannot be emitted yet",
-			 p->compute.word->text, v->word->text);
-		return false;
-	}
-	if (!name_is(p->compute.word, "bf16"))
+	if (plan_types_emitted(plan))
 		return true;
-	diag_add(work->diags, E0901, plan->precision_span, "`bf16` cannot be emitted yet");
+	diag_add(work->diags, E0901, plan->precision_span,
+		 "these element types together cannot be emitted yet");
 	return false;
 }
 

@@ -122,7 +122,7 @@ static void emit_role(struct emitter *e, const struct role *role)
 	text_add(e->out, ".control = %s,\n.sums = %s,\n.logits = %s,\n", place_of(e, role->control),
 		 place_of(e, role->sums), place_of(e, role->logits));
 	text_add(e->out, ".logits_type = %s,\n.logits_columns = %s,\n",
-		 logits->type == RT_F64 ? "RT_F64" : "RT_F32", emit_dim(e, vocab, false, cuts));
+		 emit_rt_type(logits->type), emit_dim(e, vocab, false, cuts));
 	if (cuts)
 		text_add(e->out, ".logits_group = %s,\n", emit_group(e, cuts));
 	text_add(e->out, ".items = items,\n.nitems = %u,\n", e->verdict->nlines);

@@ -42,18 +42,26 @@ static char *list(struct emitter *e, const struct step *step, uint32_t first, ui
 	return arena_text(e->arena, "%s}", text);
 }
 
-/* Rows of a step over whole buffers: a constant of plan.h. */
+/* Rows of a step over all layers, a slice or all slices of a parameter: constants of plan.h. */
 static char *rows_of(struct emitter *e, const struct step *step)
 {
 	const struct graph *graph = e->program->graph;
-	if (!(step->flags & STEP_WHOLE))
+	if (!(step->flags & (STEP_WHOLE | STEP_SHARD | STEP_FLAT)))
 		return emit_size(e, &step->rows);
 	for (uint32_t i = 0; i < step->nuses; i++) {
 		const struct buffer *b = &e->program->buffers[step->uses[i].buffer];
-		if (b->param != NO_ID)
-			return arena_text(e->arena, "%s_%s",
-					  step->flags & STEP_SHARD ? "SLICE" : "ALL",
-					  graph->params[b->param].name->text);
+		if (b->param == NO_ID)
+			continue;
+		const char *name = graph->params[b->param].name->text;
+		bool slice = step->flags & STEP_SHARD || b->flat;
+		if (slice && !(step->flags & STEP_SHARD) && b->layers > 1)
+			return arena_text(e->arena, "%llu * SLICE_%s",
+					  (unsigned long long)b->layers, name);
+		return arena_text(e->arena, "%s_%s",
+				  step->flags & STEP_FLAT ? "FLAT"
+				  : slice		  ? "SLICE"
+							  : "ALL",
+				  name);
 	}
 	return arena_text(e->arena, "%lld", (long long)step->rows.value);
 }
@@ -82,12 +90,21 @@ static void emit_scalars(struct emitter *e, const struct step *step)
 	text_add(e->out, "},\n");
 }
 
+/* True if the row writes or reads gradients of weights in fp32 beside values in bf16. */
+static bool mixed(const struct emitter *e, const struct step *step)
+{
+	bool gradients = step->row == RT_ROW_lookup_backward ||
+			 step->row == RT_ROW_lookup_part_backward ||
+			 step->row == RT_ROW_adamw_master;
+	return gradients && step->type == RT_BF16 && e->program->gradients == RT_F32;
+}
+
 static void emit_loop(struct emitter *e, const struct step *step)
 {
 	const struct row_counts *row = &rows[step->row];
-	text_add(e->out, "RT_TRY(rt_run(rt, 0, &rt_%s_%s, %s, &(struct rt_args){\n", row->name,
+	text_add(e->out, "RT_TRY(rt_run(rt, 0, &rt_%s_%s%s, %s, &(struct rt_args){\n", row->name,
 		 emit_suffix(step->type == RT_I32 ? e->program->compute : step->type),
-		 rows_of(e, step));
+		 mixed(e, step) ? "_f32" : "", rows_of(e, step));
 	e->out->indent++;
 	if (row->ins)
 		text_add(e->out, ".in = %s,\n", list(e, step, 0, row->ins));
@@ -98,22 +115,12 @@ static void emit_loop(struct emitter *e, const struct step *step)
 	text_add(e->out, "}));\n");
 }
 
-static const char *rt_type_name(enum rt_type type)
-{
-	static const char *const names[] = {
-#define RT_TYPE(name, bytes, text) "RT_" #name,
-#include "rt/types.def"
-#undef RT_TYPE
-	};
-	return names[type];
-}
-
 static void emit_matmul(struct emitter *e, const struct step *step)
 {
 	const struct use *u = step->uses;
 	text_add(e->out, "RT_TRY(rt_matmul(rt, 0, &(struct rt_matmul){\n");
 	e->out->indent++;
-	text_add(e->out, ".type = %s, .m = %s, .n = %s, .k = %s,\n", rt_type_name(step->type),
+	text_add(e->out, ".type = %s, .m = %s, .n = %s, .k = %s,\n", emit_rt_type(step->type),
 		 emit_size(e, &step->sizes[0]), emit_size(e, &step->sizes[1]),
 		 emit_size(e, &step->sizes[2]));
 	text_add(e->out, ".a = %s, .b = %s, .c = %s,\n", local(e, &u[MATMUL_A]),
@@ -124,7 +131,12 @@ static void emit_matmul(struct emitter *e, const struct step *step)
 		text_add(e->out, ".trans_b = true,\n");
 	if (step->flags & STEP_ADDS)
 		text_add(e->out, ".accumulate = true,\n");
-	if (u[MATMUL_BIAS].buffer != NO_ID)
+	if (step->flags & STEP_WIDE)
+		text_add(e->out, ".wide_c = true,\n");
+	if (u[MATMUL_BIAS].buffer != NO_ID && step->bias_by)
+		text_add(e->out, ".epilogue = {.bias = rt_index(rt, %s) == 0 ? %s : NULL},\n",
+			 emit_group(e, step->bias_by), local(e, &u[MATMUL_BIAS]));
+	else if (u[MATMUL_BIAS].buffer != NO_ID)
 		text_add(e->out, ".epilogue = {.bias = %s},\n", local(e, &u[MATMUL_BIAS]));
 	text_add(e->out, ".workspace = workspace, .workspace_bytes = WORKSPACE_BYTES,\n");
 	e->out->indent--;
@@ -144,7 +156,7 @@ static void emit_attend(struct emitter *e, const struct step *step)
 		text_add(e->out, ".forward = {\n");
 		e->out->indent++;
 	}
-	text_add(e->out, ".type = %s, .batch = %s, .tokens = %s,\n", rt_type_name(step->type),
+	text_add(e->out, ".type = %s, .batch = %s, .tokens = %s,\n", emit_rt_type(step->type),
 		 emit_size(e, &step->sizes[0]), emit_size(e, &step->sizes[1]));
 	text_add(e->out, ".heads = %s, .kv_heads = %s, .head = %s,\n",
 		 emit_size(e, &step->sizes[2]), emit_size(e, &step->sizes[3]),
@@ -197,7 +209,7 @@ static void emit_clear(struct emitter *e, const struct step *step)
 			 use->level_plus ? "" : "N_LEVELS * ", b->name->text);
 	else if (b->param != NO_ID)
 		text_add(e->out, "\t.bytes = %s * %d,\n", rows_of(e, step),
-			 b->type == RT_F64 ? 8 : 4);
+			 emit_bytes(b->type));
 	else
 		text_add(e->out, "\t.bytes = %llu,\n", (unsigned long long)b->bytes);
 	text_add(e->out, "}));\n");
@@ -214,12 +226,12 @@ static void emit_blocks(struct emitter *e, const struct step *step)
 		 group->name->text, local(e, &step->uses[0]), local(e, &step->uses[1]));
 	if (sums)
 		text_add(e->out, "\t\t     %s, %s, RT_ORDER_TREE));\n", rows_of(e, step),
-			 rt_type_name(step->type));
+			 emit_rt_type(step->type));
 	else
 		text_add(e->out, "\t\t     %s, %s, %s));\n", emit_size(e, &step->sizes[0]),
 			 step->flags & STEP_SHARD ? rows_of(e, step)
 						  : emit_size(e, &step->sizes[1]),
-			 rt_type_name(step->type));
+			 emit_rt_type(step->type));
 }
 
 static void emit_collective(struct emitter *e, const struct step *step)
@@ -228,12 +240,14 @@ static void emit_collective(struct emitter *e, const struct step *step)
 	bool max = step->collective == COLLECTIVE_MAX;
 	text_add(e->out, "RT_TRY(rt_all_reduce%s(rt, 0, GROUP_%s, %s,\n", max ? "_max" : "",
 		 group->name->text, local(e, &step->uses[0]));
-	text_add(e->out, "\t\t     %s, %s%s));\n", rows_of(e, step), rt_type_name(step->type),
+	text_add(e->out, "\t\t     %s, %s%s));\n", rows_of(e, step), emit_rt_type(step->type),
 		 max ? "" : ", RT_ORDER_TREE");
 }
 
 static void emit_step(struct emitter *e, const struct step *step)
 {
+	if (step->first_only)
+		text_add(e->out, "if (at->micro_batch == 0)\n\t");
 	if (step->kind == STEP_COLLECTIVE) {
 		if (step->collective <= COLLECTIVE_MAX)
 			emit_collective(e, step);

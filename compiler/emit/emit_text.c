@@ -116,8 +116,29 @@ const char *emit_type(enum rt_type type)
 
 const char *emit_suffix(enum rt_type type)
 {
-	BUG_IF(type != RT_F32 && type != RT_F64, "no reference kernel of type %d", (int)type);
-	return type == RT_F64 ? "f64" : "f32";
+	static const char *const names[] = {[RT_F32] = "f32", [RT_F64] = "f64", [RT_BF16] = "bf16"};
+	BUG_IF(type > RT_BF16, "no reference kernel of type %d", (int)type);
+	return names[type];
+}
+
+const char *emit_rt_type(enum rt_type type)
+{
+	static const char *const names[] = {
+#define RT_TYPE(name, bytes, text) "RT_" #name,
+#include "rt/types.def"
+#undef RT_TYPE
+	};
+	return names[type];
+}
+
+int emit_bytes(enum rt_type type)
+{
+	static const int bytes[] = {
+#define RT_TYPE(name, bytes, text) bytes,
+#include "rt/types.def"
+#undef RT_TYPE
+	};
+	return bytes[type];
 }
 
 /* Copies a source line into a comment: what would end it, join lines or make a trigraph is broken

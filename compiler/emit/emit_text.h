@@ -32,8 +32,12 @@ char *emit_string(struct emitter *e, const char *text);
 char *emit_double(struct emitter *e, double value);
 /* "float", "int32_t": element type in C. */
 const char *emit_type(enum rt_type type);
-/* "f32" or "f64": suffix of a kernel object. */
+/* "f32", "f64", "bf16": suffix of a kernel object. */
 const char *emit_suffix(enum rt_type type);
+/* "RT_F32" */
+const char *emit_rt_type(enum rt_type type);
+/* Bytes of an element. */
+int emit_bytes(enum rt_type type);
 /* A comment line with the place and the text of the source line under a span; nothing for nowhere.
  */
 void emit_source(struct emitter *e, struct span span, const char *prefix);

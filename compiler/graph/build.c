@@ -18,9 +18,10 @@ enum rt_type build_type(const struct builder *b, enum tensor_role role)
 							  : p->compute.word;
 	if (role == ROLE_GIVEN)
 		return RT_I32;
+	bool wide = role == ROLE_STATISTIC || role == ROLE_CONSTANT;
 	if (name_is(word, "fp64"))
 		return RT_F64;
-	return role == ROLE_STATISTIC || !name_is(word, "bf16") ? RT_F32 : RT_BF16;
+	return wide || !name_is(word, "bf16") ? RT_F32 : RT_BF16;
 }
 
 struct dims build_dims(const struct builder *b, struct tensor_id t)

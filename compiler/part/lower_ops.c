@@ -99,11 +99,12 @@ static void lower_lookup_backward(struct lower *l, const struct graph_node *node
 
 /* c[m, n] = a b; k is summed over. The scratch buffer grows to the largest that any product needs.
  */
-static void matmul(struct lower *l, struct tensor_id a, struct tensor_id b, struct tensor_id bias,
-		   struct tensor_id c, const struct size size[3], uint32_t flags)
+static struct step *matmul(struct lower *l, struct tensor_id a, struct tensor_id b,
+			   struct tensor_id bias, struct tensor_id c, const struct size size[3],
+			   uint32_t flags)
 {
 	struct step *step = kernel(l, RT_ROW_matmul, a, size_number(1));
-	step->flags = flags;
+	step->flags = flags | (type_of(l, c) != type_of(l, a) ? STEP_WIDE : 0);
 	step_read(l, step, a);
 	step_read(l, step, b);
 	if (bias.at == NO_ID)
@@ -126,6 +127,7 @@ static void matmul(struct lower *l, struct tensor_id a, struct tensor_id b, stru
 	step_use(l, step, l->workspace, true);
 	struct num flops = num_times(num_from((uint64_t)size[0].value), (uint64_t)size[1].value);
 	step->flops = num_times(num_times(flops, (uint64_t)size[2].value), 2).value;
+	return step;
 }
 
 static void lower_linear(struct lower *l, const struct graph_node *node)
@@ -134,7 +136,13 @@ static void lower_linear(struct lower *l, const struct graph_node *node)
 	struct size size[3] = {size_in(l, node->in[0], dims_head(x, x.n - node->from.n)),
 			       size_in(l, node->in[1], node->to),
 			       size_in(l, node->in[1], node->from)};
-	matmul(l, node->in[0], node->in[1], node->in[2], node->out[0], size, STEP_TRANS_B);
+	struct step *step = matmul(l, node->in[0], node->in[1], node->in[2], node->out[0], size,
+				   STEP_TRANS_B);
+	if (node->in[2].at == NO_ID)
+		return;
+	step->bias_by = spread_mask(&l->flow->spreads[node->out[0].at], SPREAD_PARTIAL);
+	if (step->bias_by)
+		group_of(l, step->bias_by);
 }
 
 static void lower_linear_input(struct lower *l, const struct graph_node *node)
@@ -177,14 +185,14 @@ static void tree(struct lower *l, uint32_t partials, int64_t blocks, struct size
 }
 
 static uint32_t partials_of(struct lower *l, const char *what, int64_t blocks,
-			    struct size columns, enum rt_type type)
+			    struct size columns)
 {
 	struct size size = columns;
 	uint64_t value = 0;
 	if (!num_mul((uint64_t)blocks, (uint64_t)columns.value, &value) || value > INT64_MAX)
 		l->overflow = true;
 	size.value = (int64_t)value;
-	return buffer_scratch(l, what, size, type);
+	return buffer_scratch(l, what, size, l->program->statistics);
 }
 
 static void lower_linear_bias(struct lower *l, const struct graph_node *node)
@@ -193,7 +201,7 @@ static void lower_linear_bias(struct lower *l, const struct graph_node *node)
 	struct size rows = size_in(l, node->in[0], dims_head(dy, dy.n - node->to.n));
 	struct size columns = size_in(l, node->out[0], node->to);
 	int64_t blocks = blocks_of(RT_ROW_columns, rows);
-	uint32_t partials = partials_of(l, "partials", blocks, columns, type_of(l, node->in[0]));
+	uint32_t partials = partials_of(l, "partials", blocks, columns);
 	struct step *step = kernel(l, RT_ROW_columns, node->in[0], rows);
 	step_read(l, step, node->in[0]);
 	step_use(l, step, partials, true);
@@ -230,7 +238,7 @@ static void norm_backward(struct lower *l, const struct graph_node *node, enum r
 	int64_t blocks = blocks_of(row, rows);
 	uint32_t partials[3] = {0};
 	for (uint32_t i = 1; i < node->nout; i++)
-		partials[i] = partials_of(l, names[i], blocks, columns, type_of(l, node->in[0]));
+		partials[i] = partials_of(l, names[i], blocks, columns);
 	struct step *step = kernel(l, row, node->in[0], rows);
 	for (uint32_t i = 0; i < node->nin; i++)
 		step_read(l, step, node->in[i]);

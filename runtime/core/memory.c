@@ -49,12 +49,29 @@ void memory_measure(const struct rt *rt, struct memory_use *use)
 	use->heap = (int64_t)mallinfo2().uordblks;
 }
 
-static int64_t place_bytes(const struct rt_param *param, const struct rt_place *place)
+static int64_t place_bytes(const struct rt_param *param, const struct rt_place *place,
+			   enum rt_type type)
 {
 	if (place == NULL)
 		return 0;
 	int64_t levels = place->levels > 1 ? place->levels : 1;
-	return param->layers * levels * rt_param_elements(param) * rt_type_bytes(param->type);
+	int64_t layers = place->layers > 1 ? place->layers : 1;
+	return layers * levels * rt_param_held(param, place) * rt_type_bytes(type);
+}
+
+/* Bytes of the lines that are parts of an item. */
+static int64_t parts_of(const struct rt *rt, const char *item)
+{
+	int64_t sum = 0;
+	bool inside = false;
+	for (uint32_t i = 0; i < rt->role->nitems; i++) {
+		const struct rt_item *line = &rt->role->items[i];
+		if (line->depth == 0)
+			inside = strcmp(line->name, item) == 0;
+		else if (inside)
+			sum += line->bytes;
+	}
+	return sum;
 }
 
 int64_t memory_counted(const struct rt *rt, const char *item)
@@ -62,14 +79,16 @@ int64_t memory_counted(const struct rt *rt, const char *item)
 	int64_t weights = 0, gradients = 0, moments = 0;
 	for (uint32_t p = 0; p < rt->plan->nparam; p++) {
 		const struct rt_param *param = &rt->plan->param[p];
-		weights += place_bytes(param, param->weight);
-		gradients += place_bytes(param, param->gradient);
-		moments += place_bytes(param, param->moment1) + place_bytes(param, param->moment2);
+		weights += place_bytes(param, param->weight, param->type);
+		gradients += place_bytes(param, param->gradient, param->gradient_type);
+		moments += place_bytes(param, param->moment1, param->state_type) +
+			   place_bytes(param, param->moment2, param->state_type) +
+			   place_bytes(param, param->master, param->state_type);
 	}
 	if (strcmp(item, "weights") == 0)
 		return weights;
 	if (strcmp(item, "gradients") == 0)
-		return gradients;
+		return gradients + parts_of(rt, item);
 	return strcmp(item, "optimizer") == 0 ? moments : -1;
 }
 

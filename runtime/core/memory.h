@@ -19,7 +19,8 @@ struct memory_use {
 void memory_measure(const struct rt *rt, struct memory_use *use);
 
 /* Bytes that the parameter table gives to an item of the memory table, or -1: `weights`,
- * `gradients` and `optimizer` are counted here, independently of the compiler's sum. */
+ * `gradients` and `optimizer` are counted here, independently of the compiler's sum. Parts of the
+ * gradients (a tied weight's second accumulator, buckets) are not in that table: as predicted. */
 int64_t memory_counted(const struct rt *rt, const char *item);
 
 /* The table for people, and the same as one JSON object. */

@@ -101,7 +101,7 @@ static int put_tensor(struct writer *writer, struct rt *rt, const struct stored 
 		if (at == NULL)
 			return rt_fail("tensor `%s`: no piece holds its element %lld", stored->name,
 				       (long long)i);
-		double value = rt_value(at, cursor.param->type, 0) * factor;
+		double value = rt_value(at, stored_type(cursor.param, part), 0) * factor;
 		float narrow = (float)value;
 		if (stored->param->type == RT_F64)
 			put(writer, &value, sizeof value);

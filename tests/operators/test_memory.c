@@ -117,7 +117,7 @@ static uint64_t gradients(const struct shape *s)
 static uint64_t data(const struct shape *s, const struct precision *p)
 {
 	uint64_t words = CONTROL_WORDS + 2 * levels(s) + NORM_WORDS;
-	uint64_t positions = is_gpt(s) ? 4 * s->tokens : s->tokens * head(s) * p->values;
+	uint64_t positions = is_gpt(s) ? 4 * s->tokens : s->tokens * head(s) * p->statistics;
 	return 2 * 4 * rows(s) + positions + 8 * words;
 }
 
@@ -158,16 +158,17 @@ static uint64_t forward_elements(const struct shape *s)
 	return n * most(e, e + s->kv_heads * head(s));
 }
 
-/* Of the backward pass: the feed part, attention, or the head. */
-static uint64_t backward_elements(const struct shape *s)
+/* Of the backward pass, in bytes: the feed part, attention, or the head. Sums of blocks of rows on
+ * their way to the weight of a norm are statistics. */
+static uint64_t backward_bytes(const struct shape *s, const struct precision *p)
 {
 	uint64_t n = rows(s), e = s->embed, kv = s->kv_heads * head(s);
 	uint64_t loss = n * padded(s) + n * e;
 	uint64_t feed = is_gpt(s) ? 2 * n * s->ffn : 3 * n * s->ffn;
-	uint64_t attention = n * e + 2 * n * e + 2 * n * kv;
+	uint64_t attention = (n * e + 2 * n * e + 2 * n * kv) * p->values;
 	if (s->qk_norm)
-		attention += blocks(n * s->heads) * head(s);
-	return most(loss, most(feed, attention));
+		attention += blocks(n * s->heads) * head(s) * p->statistics;
+	return most(most(loss, feed) * p->values, attention);
 }
 
 /* Scratch for one product and the two of its backward pass. */
@@ -263,7 +264,7 @@ static void check_shape(const struct shape *s, const struct precision *p)
 		check_phase(c, PHASE_UPDATE, want);
 		want[ITEM_WORKING] = carried + p->values * forward_elements(s);
 		check_phase(c, PHASE_FORWARD, want);
-		want[ITEM_WORKING] = carried + p->values * backward_elements(s);
+		want[ITEM_WORKING] = carried + backward_bytes(s, p);
 		check_phase(c, PHASE_BACKWARD, want);
 		compiled_close(c);
 	}

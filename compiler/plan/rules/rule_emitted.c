@@ -3,7 +3,7 @@
 #include "plan/rules/plan_rules.h"
 
 static const enum strategy_kind not_emitted[] = {
-	STRATEGY_ZERO, STRATEGY_PIPELINE, STRATEGY_CONTEXT, STRATEGY_EXPERT,
+	STRATEGY_PIPELINE, STRATEGY_CONTEXT, STRATEGY_EXPERT,
 };
 
 static void note(struct work *work, struct span span, const char *what)
@@ -17,31 +17,52 @@ static void note_strategies(const struct plan *plan, struct work *work)
 		const struct strategy *strategy = &plan->strategies[i];
 
 		for (size_t k = 0; k < sizeof not_emitted / sizeof *not_emitted; k++)
-			if (strategy->kind == not_emitted[k] && plan_ranks(plan, strategy) > 1 &&
-			    (strategy->kind != STRATEGY_ZERO || strategy->stage > 1))
+			if (strategy->kind == not_emitted[k] && plan_ranks(plan, strategy) > 1)
 				note(work, strategy->span,
 				     arena_text(work->keep, "`%s`", strategy_word(strategy->kind)));
 	}
 }
 
-/* One type throughout, fp32 or fp64, is emitted. */
+/* One type throughout, or bf16 with gradients in either and an fp32 master copy. */
+static const struct recipe {
+	const char *compute, *params, *gradients, *optimizer, *loss;
+} recipes[] = {
+	{"fp64", "fp64", "fp64", "fp64", "fp64"},
+	{"fp32", "fp32", "fp32", "fp32", "fp32"},
+	{"bf16", "bf16", "fp32", "fp32", "fp32"},
+	{"bf16", "bf16", "bf16", "fp32", "fp32"},
+};
+
+static bool is_recipe(const struct plan_precision *p, const struct recipe *r)
+{
+	return name_is(p->compute.word, r->compute) && name_is(p->params.word, r->params) &&
+	       name_is(p->gradients.word, r->gradients) &&
+	       name_is(p->optimizer.word, r->optimizer) && name_is(p->loss.word, r->loss);
+}
+
+static bool same_wire(const struct value *wire, const struct value *carried)
+{
+	return wire->origin == ORIGIN_UNSET || wire->word == carried->word;
+}
+
+bool plan_types_emitted(const struct plan *plan)
+{
+	const struct plan_precision *p = &plan->precision;
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++)
+		found |= is_recipe(p, &recipes[i]);
+	return found && same_wire(&p->gradient_wire, &p->gradients) &&
+	       same_wire(&p->partial_wire, &p->compute);
+}
+
 static void note_precision(const struct plan *plan, struct work *work)
 {
 	const struct plan_precision *p = &plan->precision;
-	const struct value *types[] = {
-		&p->compute,	  &p->params,	 &p->gradients, &p->gradient_wire,
-		&p->partial_wire, &p->optimizer, &p->loss,
-	};
-	bool bf16 = false, mixed = false;
 
-	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-		if (!value_known(types[i]))
-			continue;
-		bf16 |= name_is(types[i]->word, "bf16");
-		mixed |= types[i]->word != p->compute.word;
-	}
-	if (bf16 || mixed)
-		note(work, plan->precision_span, bf16 ? "bf16" : "several types in one program");
+	if (value_known(&p->compute) && value_known(&p->params) && value_known(&p->gradients) &&
+	    value_known(&p->optimizer) && value_known(&p->loss) && !plan_types_emitted(plan))
+		note(work, plan->precision_span, "these element types together");
 }
 
 /* A setting with a word that is not emitted. */

@@ -183,14 +183,24 @@ struct rt_param {
 	double std;
 	uint32_t id;          /* number of its random stream; layer k uses id + k */
 	bool decay;
-	enum rt_type type;
+	enum rt_type type;    /* of the weight */
 	const struct rt_place *weight, *gradient, *moment1, *moment2;
+	const struct rt_place *master; /* NULL: none; made from the weight by the program */
+	enum rt_type gradient_type, state_type; /* state: moments, master */
 	/* Cut over ranks: each has local_rows x local_columns in memory (vectors: local_columns 0).
 	 * A member with index g of row_group has rows g * local_rows and the following; those from
 	 * `rows` on are padding. Columns likewise. A group of -1: not cut that way, then the local
 	 * size is the whole one. local_rows 0: whole, padded_rows x columns, groups unread. */
 	int64_t local_rows, local_columns;
 	int row_group, column_group; /* index into rt_plan.groups */
+	/* Cut once more, flat (ZeRO): of the elements of a layer here, padded, member g of
+	 * flat_group has those from g * slice on. 0: whole. The weight: only its slice is in
+	 * memory, at the start of the layer. The summed gradient: so, or in_place, where all
+	 * layers behind each other are one tensor that is cut. The moments: so, one copy or one a
+	 * layer. */
+	int64_t weight_slice, gradient_slice, moment_slice;
+	bool gradient_in_place;
+	int flat_group;              /* read if one of the slices is set */
 };
 
 enum rt_when { RT_CONSTANT, RT_LINEAR, RT_COSINE };
