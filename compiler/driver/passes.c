@@ -125,9 +125,7 @@ bool compile(const struct source *source, const struct plan_options *options,
 	     const struct compile_options *how, struct compiled *out, struct work *work)
 {
 	uint32_t before = work->diags->errors;
-	bool silent[DIAG_CODES];
 
-	memcpy(silent, work->diags->silent, sizeof silent);
 	work->errors_before = before;
 	work->diags_before = work->diags->all.n;
 	*out = (struct compiled){.source = source, .options = options, .reached = ""};
@@ -152,7 +150,5 @@ bool compile(const struct source *source, const struct plan_options *options,
 		if (is(pass->name, how->stop_after))
 			break;
 	}
-	/* An `allow` holds for its own file. */
-	memcpy(work->diags->silent, silent, sizeof silent);
 	return work->diags->errors == before;
 }
