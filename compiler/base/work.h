@@ -16,6 +16,8 @@ struct work {
 	struct names *names;
 	struct sources *sources;
 	struct diags *diags;
+	/* Of files compiled before this one. */
+	uint32_t errors_before, diags_before;
 	bool check_only;       /* nothing will be emitted: what cannot be is no error */
 };
 

@@ -47,6 +47,18 @@ void command_check(struct session *session)
 	}
 }
 
+/* In the style of `planc fmt`. */
+static struct text in_style(const struct text *text, struct session *session)
+{
+	struct work work = session->work;
+	struct text out = text_new(work.keep);
+	const struct source *source =
+		sources_add(work.sources, "<expanded>", text->at, text->length, false);
+
+	work.diags = diags_new(work.keep, work.sources);
+	return source && format_source(source, &work, &out) ? out : *text;
+}
+
 void command_expand(struct session *session)
 {
 	struct outcome *outcome = session_compile(session, 0, "rules");
@@ -55,6 +67,7 @@ void command_expand(struct session *session)
 	if (!outcome || !outcome->good)
 		return;
 	plan_expand(outcome->compiled.plan, &session->work, &text);
+	text = in_style(&text, session);
 	if (session->options.output)
 		session_write(session, &text, session->options.output);
 	else

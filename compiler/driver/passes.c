@@ -126,6 +126,8 @@ bool compile(const struct source *source, const struct plan_options *options,
 {
 	uint32_t before = work->diags->errors;
 
+	work->errors_before = before;
+	work->diags_before = work->diags->all.n;
 	*out = (struct compiled){.source = source, .options = options, .reached = ""};
 	for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
 		const struct pass *pass = &passes[i];

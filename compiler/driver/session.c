@@ -83,6 +83,7 @@ void session_open(struct session *session, int argc, char **argv)
 	bug_hook(flush_on_bug);
 	options_parse(argc, argv, &session->options, work);
 	set_lints(session);
+	memcpy(session->silent, work->diags->silent, sizeof session->silent);
 	session->plan_options = (struct plan_options){
 		.set = session->options.set.at,
 		.nset = session->options.set.n,
@@ -180,6 +181,8 @@ struct outcome *session_compile(struct session *session, uint32_t index, const c
 
 	if (!source)
 		return NULL;
+	/* An `allow` holds for its own file. */
+	memcpy(session->work.diags->silent, session->silent, sizeof session->silent);
 	how.stop_after = how.stop_after ? how.stop_after : stop_after;
 	outcome = ARENA_NEW(arena, struct outcome);
 	outcome->file = source->path;

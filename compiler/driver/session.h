@@ -20,6 +20,7 @@ struct session {
 	struct work work;
 	struct options options;
 	struct plan_options plan_options;
+	bool silent[DIAG_CODES]; /* by the command line alone */
 	struct text out;   /* what the command prints on standard output */
 	struct text lines; /* human lines after the diagnostics: summaries, files that differ */
 	VEC(struct outcome *) outcomes;

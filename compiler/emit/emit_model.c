@@ -13,6 +13,10 @@ static const char *purpose(const struct segment *s)
 		 "Gradients of what stands after the layers: backward starts here."}};
 	if (s->phase == PHASE_FORWARD || s->phase == PHASE_BACKWARD)
 		return passes[s->phase == PHASE_BACKWARD][s->region];
+	if (s->by_layer)
+		return s->phase == PHASE_INIT
+			       ? "Once, before the first step, for each layer."
+			       : "Once a step for each layer: at->layer says which.";
 	return s->phase == PHASE_INIT ? "Once, before the first step." : "Once a step.";
 }
 

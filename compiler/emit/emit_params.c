@@ -58,6 +58,21 @@ static void emit_blocks(struct emitter *e, const struct param *param)
 		 column_cuts ? emit_group(e, column_cuts) : "-1");
 }
 
+/* Which slices are here. */
+static void emit_slices(struct emitter *e, const struct param_buffers *b)
+{
+	const struct buffer *buffers = e->program->buffers;
+	unsigned long long shard = b->shard;
+	if (!b->flat)
+		return;
+	if (buffers[b->weight].flat)
+		text_add(e->out, ".weight_slice = %llu,\n", shard);
+	text_add(e->out, ".gradient_slice = %llu, .moment_slice = %llu,\n", shard, shard);
+	if (!buffers[b->gradient[0]].flat)
+		text_add(e->out, ".gradient_in_place = true,\n");
+	text_add(e->out, ".flat_group = %s,\n", emit_group(e, b->flat));
+}
+
 static void emit_shape(struct emitter *e, const struct param *param)
 {
 	const struct graph *graph = e->program->graph;
@@ -88,6 +103,7 @@ static void emit_param(struct emitter *e, uint32_t at)
 	text_add(e->out, ".path = %s,\n.stored = %s,\n", emit_string(e, param->path),
 		 emit_string(e, param->stored));
 	emit_shape(e, param);
+	emit_slices(e, b);
 	text_add(e->out, ".init = %s, .std = %s, .id = %u, .decay = %s,\n", inits[param->init],
 		 emit_double(e, param->std), param->stream, param->decay ? "true" : "false");
 	text_add(e->out, ".type = %s, .gradient_type = %s, .state_type = %s,\n",

@@ -111,6 +111,12 @@ static void emit_place(struct emitter *e, uint32_t buffer)
 	text_add(e->out, ");\n");
 }
 
+/* Elements of all slices of one layer. */
+static uint64_t flat_elements(struct emitter *e, uint32_t param, uint64_t shard)
+{
+	return shard * factors_ranks(&e->program->flow->factors, e->program->params[param].flat);
+}
+
 /* Elements of all layers of a parameter: equal for its weight, gradients and moments. */
 static void emit_wholes(struct emitter *e)
 {
@@ -122,13 +128,19 @@ static void emit_wholes(struct emitter *e)
 		const struct buffer *b = &e->program->buffers[weight];
 		const struct place *p = &e->layout->homes[0].places[weight];
 		uint64_t elements = b->elements;
+		uint64_t shard = e->program->params[i].shard;
 		if (b->layers > 1)
 			elements = b->layers * (p->layer_stride / (b->bytes / b->elements));
+		if (e->program->params[i].layered)
+			elements = flat_elements(e, i, shard) * graph->params[i].layers;
 		define(e, arena_text(e->arena, "ALL_%s", graph->params[i].name->text), elements,
 		       (struct span){0});
-		if (e->program->params[i].shard)
+		if (shard)
 			define(e, arena_text(e->arena, "SLICE_%s", graph->params[i].name->text),
-			       e->program->params[i].shard, (struct span){0});
+			       shard, (struct span){0});
+		if (e->program->params[i].layered)
+			define(e, arena_text(e->arena, "FLAT_%s", graph->params[i].name->text),
+			       flat_elements(e, i, shard), (struct span){0});
 	}
 }
 

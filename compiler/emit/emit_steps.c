@@ -42,18 +42,26 @@ static char *list(struct emitter *e, const struct step *step, uint32_t first, ui
 	return arena_text(e->arena, "%s}", text);
 }
 
-/* Rows of a step over whole buffers: a constant of plan.h. */
+/* Rows of a step over all layers, a slice or all slices of a parameter: constants of plan.h. */
 static char *rows_of(struct emitter *e, const struct step *step)
 {
 	const struct graph *graph = e->program->graph;
-	if (!(step->flags & STEP_WHOLE))
+	if (!(step->flags & (STEP_WHOLE | STEP_SHARD | STEP_FLAT)))
 		return emit_size(e, &step->rows);
 	for (uint32_t i = 0; i < step->nuses; i++) {
 		const struct buffer *b = &e->program->buffers[step->uses[i].buffer];
-		if (b->param != NO_ID)
-			return arena_text(e->arena, "%s_%s",
-					  step->flags & STEP_SHARD ? "SLICE" : "ALL",
-					  graph->params[b->param].name->text);
+		if (b->param == NO_ID)
+			continue;
+		const char *name = graph->params[b->param].name->text;
+		bool slice = step->flags & STEP_SHARD || b->flat;
+		if (slice && !(step->flags & STEP_SHARD) && b->layers > 1)
+			return arena_text(e->arena, "%llu * SLICE_%s",
+					  (unsigned long long)b->layers, name);
+		return arena_text(e->arena, "%s_%s",
+				  step->flags & STEP_FLAT ? "FLAT"
+				  : slice		  ? "SLICE"
+							  : "ALL",
+				  name);
 	}
 	return arena_text(e->arena, "%lld", (long long)step->rows.value);
 }
@@ -238,6 +246,8 @@ static void emit_collective(struct emitter *e, const struct step *step)
 
 static void emit_step(struct emitter *e, const struct step *step)
 {
+	if (step->first_only)
+		text_add(e->out, "if (at->micro_batch == 0)\n\t");
 	if (step->kind == STEP_COLLECTIVE) {
 		if (step->collective <= COLLECTIVE_MAX)
 			emit_collective(e, step);

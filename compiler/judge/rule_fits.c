@@ -187,7 +187,7 @@ static void add_labels(struct diag *diag, const struct verdict *verdict, struct 
 	else
 		diag_at(diag, "%s weights", num_grouped(work->scratch, verdict->params));
 	diag_label(diag, plan->device_span, "%s MiB = %s", num_grouped(work->scratch, mib),
-		   num_gib(work->scratch, verdict->capacity, 1));
+		   num_gib(work->scratch, verdict->capacity, mib < 1024 ? 3 : 1));
 	if (micro->span.hi)
 		diag_label(diag, micro->span, "%lld sequence%s at once", (long long)micro->i,
 			   micro->i == 1 ? "" : "s");
@@ -203,7 +203,7 @@ bool rule_fits(const struct verdict *verdict, struct work *work)
 	add_labels(diag, verdict, work);
 	diag_table(diag, arena_text(work->scratch, "%s%s\n\n%s", ranks_text(verdict, work->scratch),
 				    instant_text(verdict, work->scratch),
-				    table_gib(verdict, work->scratch)));
+				    table_short(verdict, work->scratch)));
 	note_state(diag, verdict, work);
 	return false;
 }

@@ -122,9 +122,9 @@ static char *draw(const struct verdict *verdict, bool gib, struct arena *arena)
 	return out.at;
 }
 
-char *table_gib(const struct verdict *verdict, struct arena *arena)
+char *table_short(const struct verdict *verdict, struct arena *arena)
 {
-	return draw(verdict, true, arena);
+	return draw(verdict, verdict->peak >= UINT64_C(1) << 30, arena);
 }
 
 char *verdict_table(const struct verdict *verdict, struct arena *arena)

@@ -5,7 +5,8 @@
 
 #include "judge/verdict.h"
 
-/* As it stands in E0401: all in GiB, lines that round to 0.00 left out, total, limit and over. */
-char *table_gib(const struct verdict *verdict, struct arena *arena);
+/* As it stands in E0401, with total, limit and over: from 1 GiB on all in GiB, lines that round to
+ * 0.00 left out. */
+char *table_short(const struct verdict *verdict, struct arena *arena);
 
 #endif

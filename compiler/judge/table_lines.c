@@ -79,7 +79,9 @@ static struct tally tally_of(const struct maker *maker, enum item item, const ch
 			continue;
 		if (part && (!buffer->part || strcmp(part, buffer->part) != 0))
 			continue;
-		tally.cut = !tally.buffers || tally.cut == cut ? cut : 0;
+		/* a bucket says nothing of how the accumulators are cut */
+		if (part || item != ITEM_GRADIENTS || buffer->life != LIFE_SEGMENT)
+			tally.cut = !tally.buffers || tally.cut == cut ? cut : 0;
 		tally.buffers++;
 		tally.types[buffer->type] += bytes_of(buffer);
 		tally.bytes += bytes_of(buffer);

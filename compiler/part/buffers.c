@@ -113,67 +113,47 @@ static void data_buffers(struct lower *l)
 	l->exact = words(l, "norm_words", RT_I64, RT_EXACT_WORDS, LIFE_RUN, 1);
 }
 
-/* Elements of all layers of a parameter here, padding between them included. */
-static struct num whole_elements(struct lower *l, uint32_t param)
-{
-	const struct param *p = &l->graph->params[param];
-	uint64_t one = (uint64_t)size_in(l, p->weight, dims_join(p->rows, p->columns)).value;
-	return p->layers == 1 ? num_from(one)
-			      : num_times(num_round_up(num_from(one), 64), p->layers);
-}
-
-/* ZeRO: state of the optimizer is cut into equal slices over the ranks of a factor, at multiples
- * of 64 elements, whatever the tensor's shape. */
-static void slice_state(struct lower *l, uint32_t param)
-{
-	struct param_buffers *out = &l->program->params[param];
-	out->flat = zero_factors(l);
-	uint64_t ranks = factors_ranks(&l->flow->factors, out->flat);
-	if (ranks <= 1) {
-		out->flat = 0;
-		return;
-	}
-	group_of(l, out->flat);
-	struct num whole = whole_elements(l, param);
-	uint64_t most = whole.value / ranks + (whole.value % ranks != 0);
-	struct num shard = num_round_up(num_from(most), 64);
-	l->overflow |= whole.overflow || shard.overflow;
-	out->shard = shard.value;
-}
-
 /* What lies behind the last layer so that all slices are of equal size. */
-static uint64_t tail_of(struct lower *l, uint32_t param)
+static uint64_t tail_of(struct lower *l, uint32_t param, const struct buffer *b)
 {
 	const struct param_buffers *p = &l->program->params[param];
-	if (p->flat == 0)
+	if (p->flat == 0 || p->layered)
 		return 0;
-	uint64_t ranks = factors_ranks(&l->flow->factors, p->flat);
-	struct num slices = num_times(num_from(p->shard), ranks);
-	l->overflow |= slices.overflow;
-	uint64_t elements = l->graph->params[param].layers == 1
-				    ? num_round_up(whole_elements(l, param), 64).value
-				    : whole_elements(l, param).value;
-	return slices.value > elements ? slices.value - elements : 0;
+	uint64_t one = b->elements, slices = zero_flat(l, param);
+	struct num elements = num_times(num_round_up(num_from(one), 64), b->layers);
+	l->overflow |= elements.overflow;
+	return slices > elements.value ? slices - elements.value : 0;
+}
+
+/* Whether the buffers of an item hold a slice of a parameter that is sliced at all. */
+static bool holds_slice(const struct lower *l, enum item item)
+{
+	if (item == ITEM_WEIGHTS)
+		return zero_stage(l) == 3;
+	return item == ITEM_GRADIENTS ? zero_cuts_gradients(l) : true;
 }
 
 static uint32_t param_buffer(struct lower *l, uint32_t param, const char *name, enum item item,
 			     enum rt_type type, enum life life)
 {
 	const struct param *p = &l->graph->params[param];
+	const struct param_buffers *cut = &l->program->params[param];
 	struct dims dims = dims_join(p->rows, p->columns);
 	struct buffer b = buffer_new(l, name, item, type, life, dims);
 	held_as(l, &b, p->weight);
 	b.param = param;
 	b.layers = p->layers;
-	b.tail = tail_of(l, param);
-	if (item == ITEM_OPTIMIZER && l->program->params[param].flat) {
-		b.dims.n = 0;
-		b.elements = l->program->params[param].shard;
-		b.flat = l->program->params[param].flat;
-		b.layers = 1;
-		b.tail = 0;
-	}
 	b.levels = life == LIFE_STEP ? l->levels : 1;
+	if (cut->flat && holds_slice(l, item)) {
+		b.dims.n = 0;
+		b.elements = cut->shard;
+		b.flat = cut->flat;
+		b.layers = cut->layered ? p->layers : 1;
+	} else {
+		b.tail = tail_of(l, param, &b);
+		if (cut->layered)
+			b.elements = zero_flat(l, param);
+	}
 	return buffer_add(l, b);
 }
 
@@ -188,10 +168,11 @@ static void weights_and_gradients(struct lower *l, uint32_t i)
 	const struct plan_precision *precision = &l->plan->precision;
 	struct param_buffers *out = &l->program->params[i];
 	l->span = p->span;
-	slice_state(l, i);
+	zero_slice(l, i);
 	out->weight = param_buffer(l, i, p->name->text, ITEM_WEIGHTS,
 				   lower_type(l, &precision->params), LIFE_RUN);
 	l->sites[p->weight.at] = (struct site){out->weight, 0};
+	zero_window(l, i);
 	if (spread_mask(&l->flow->spreads[p->weight.at], SPREAD_CUT))
 		group_of(l, spread_mask(&l->flow->spreads[p->weight.at], SPREAD_CUT));
 	for (uint32_t k = 0; k < p->sites; k++) {

@@ -65,8 +65,25 @@ void step_scalar(struct step *step, double scalar);
 uint32_t segment_end(struct lower *l, const char *name, struct span span, enum phase phase,
 		     enum region region, bool by_layer);
 
+/* ---- ZeRO (zero.c) ---- */
 /* Factors over which ZeRO slices the state of the optimizer. */
 uint32_t zero_factors(const struct lower *l);
+/* What is sliced: 0 nothing, 1 state of the optimizer, 2 and gradients, 3 and weights. */
+int64_t zero_stage(const struct lower *l);
+/* Gradients are reduced after each micro-batch, not once a step. */
+bool zero_reduces_each(const struct lower *l);
+/* The buffers of accumulators hold slices only. */
+bool zero_cuts_gradients(const struct lower *l);
+/* Sets flat, shard and layered of a parameter. */
+void zero_slice(struct lower *l, uint32_t param);
+/* Elements of one layer, all slices. */
+uint64_t zero_flat(const struct lower *l, uint32_t param);
+/* The window of a parameter whose weight is sliced. */
+void zero_window(struct lower *l, uint32_t param);
+/* Before the nodes of a segment: gathers the weights that they read, clears buckets for the
+ * gradients that they add to. After them: reduces the buckets into the accumulators. */
+void zero_open(struct lower *l, bool backward, enum region region);
+void zero_close(struct lower *l, enum region region);
 
 /* ---- groups (mends.c) ---- */
 /* The group of ranks that differ in these factors only; made at its first use. */
@@ -93,14 +110,22 @@ void lower_all_gather(struct lower *l, const struct graph_node *node);
 void lower_slice(struct lower *l, const struct graph_node *node);
 void lower_update(struct lower *l, struct role *role);
 /* Once: master copies are the first weights, widened. */
-void lower_masters(struct lower *l);
+void lower_masters(struct lower *l, bool layer);
 void lower_begin(struct lower *l, struct role *role);
 void lower_merge(struct lower *l, struct role *role);
+
+/* ---- reductions (update.c) ---- */
+/* Factors that split the batch, or everything else. */
+uint32_t factors_where(const struct lower *l, bool data);
 
 struct dims dims_head(struct dims dims, uint32_t n);   /* the first n */
 struct dims dims_tail(struct dims dims, uint32_t n);   /* the last n */
 struct dims dims_join(struct dims a, struct dims b);
 
+/* Ends the segment that is made now and adds it to a body: once, or for every layer. Nothing if it
+ * has no steps. */
+void body_sweep(struct lower *l, struct body *body, const char *name, struct span span,
+		enum phase phase, bool layer);
 /* One segment, once. */
 struct body body_once(struct lower *l, uint32_t segment);
 

@@ -4,17 +4,6 @@
 
 #include "base/bug.h"
 
-uint32_t zero_factors(const struct lower *l)
-{
-	const struct strategy *zero = plan_strategy(l->plan, STRATEGY_ZERO);
-	uint32_t mask = 0;
-	for (uint32_t f = 0; zero && f < l->flow->factors.n; f++)
-		for (uint32_t i = 0; i < zero->naxes; i++)
-			if (l->flow->factors.at[f].axis == zero->axes[i])
-				mask |= 1u << f;
-	return mask;
-}
-
 uint32_t group_of(struct lower *l, uint32_t factors)
 {
 	char *name = NULL;

@@ -16,8 +16,7 @@ static bool refuse(const struct plan *plan, struct work *work)
 	for (uint32_t i = 0; i < plan->nstrategies; i++) {
 		const struct strategy *s = &plan->strategies[i];
 		bool emitted = s->kind == STRATEGY_DATA || s->kind == STRATEGY_TENSOR ||
-			       s->kind == STRATEGY_SEQUENCE ||
-			       (s->kind == STRATEGY_ZERO && s->stage == 1);
+			       s->kind == STRATEGY_SEQUENCE || s->kind == STRATEGY_ZERO;
 		if (emitted || plan_ranks(plan, s) <= 1)
 			continue;
 		refused = true;
@@ -98,9 +97,12 @@ static uint32_t region_segment(struct lower *l, bool backward, enum region regio
 	uint32_t first = g->first[backward][region], count = g->count[backward][region];
 	if (!backward && region == REGION_BEFORE)
 		load_batch(l);
+	zero_open(l, backward, region);
 	for (uint32_t i = first; i < first + count; i++)
 		if (g->nodes[i].op != OP_rope_table)
 			lower_node(l, i);
+	if (backward)
+		zero_close(l, region);
 	struct span span = count ? g->nodes[first].span : l->plan->span;
 	return segment_end(l, names[backward][region], span,
 			   backward ? PHASE_BACKWARD : PHASE_FORWARD, region,
@@ -151,9 +153,10 @@ static void lower_start(struct lower *l, struct role *role)
 	for (uint32_t i = 0; i < l->graph->nnodes; i++)
 		if (l->graph->nodes[i].op == OP_rope_table)
 			lower_node(l, i);
-	lower_masters(l);
-	role->start = body_once(
-		l, segment_end(l, "start", l->model->span, PHASE_INIT, REGION_BEFORE, false));
+	lower_masters(l, false);
+	body_sweep(l, &role->start, "start", l->model->span, PHASE_INIT, false);
+	lower_masters(l, true);
+	body_sweep(l, &role->start, "start_layer", l->model->span, PHASE_INIT, true);
 }
 
 static void schedule(struct lower *l, struct role *role)

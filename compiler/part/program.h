@@ -48,7 +48,7 @@ struct use {
 	int8_t layer_plus;       /* copy of layer + layer_plus */
 	int8_t level_plus;       /* copy of level + level_plus */
 	bool by_layer, by_slot, by_level, write;
-	bool shard;              /* this rank's slice of all layers: params[..].shard long */
+	bool shard;              /* this rank's slice of a whole buffer, params[..].shard long */
 };
 
 /* Product of local dims and a factor: printed by name, counted by value. */
@@ -73,7 +73,8 @@ enum collective {
 enum { STEP_TRANS_A = 1, STEP_TRANS_B = 2, STEP_ADDS = 4, STEP_CAUSAL = 8,
        STEP_WHOLE = 16, /* rows: all layers of uses[0], padding between them included */
        STEP_SHARD = 32, /* rows: this rank's slice of them */
-       STEP_WIDE = 64   /* the result of a matmul is wider than its operands */ };
+       STEP_WIDE = 64,  /* the result of a matmul is wider than its operands */
+       STEP_FLAT = 128  /* rows: the slices of all ranks, of one layer */ };
 
 struct step {
 	enum step_kind kind;
@@ -92,6 +93,7 @@ struct step {
 	double scalars[RT_MAX_SCALAR];
 	uint32_t nscalars;
 	uint32_t counted_by;     /* only index 0 on these factors takes the step; 0: all */
+	bool first_only;         /* taken for the first micro-batch of a step only */
 	uint32_t bias_by;        /* matmul with a partial result: index 0 on these adds the bias */
 	bool stream_by_layer;    /* dropout: sizes[0] is first stream, the layer is added */
 	uint64_t flops;          /* of this rank, UINT64_MAX on overflow */
@@ -143,6 +145,8 @@ struct param_buffers {
 	uint32_t weight, gradient[SITES_MAX], master, moment1, moment2;
 	uint32_t flat;           /* factors over which the optimizer's state is sliced; 0: whole */
 	uint64_t shard;          /* elements of a slice, a multiple of 64; 0: whole */
+	bool layered;            /* every layer is sliced alone: shard is that of one layer */
+	uint32_t window;         /* of gathered slices of the weight, if it outlives a segment */
 };
 
 struct program {

@@ -49,6 +49,8 @@ static void print_use(const struct program *p, const struct use *use, struct tex
 static void print_step(const struct program *p, const struct step *step, const struct work *work,
 		       struct text *out)
 {
+	if (step->first_only)
+		text_add(out, "  first micro-batch:");
 	if (step->kind == STEP_COLLECTIVE)
 		text_add(out, "  %s over %s", collective_names[step->collective],
 			 p->groups[step->group].name->text);

@@ -32,12 +32,50 @@ static void verify_use(const struct program *p, uint32_t segment, uint32_t at,
 	written[use->buffer] = true;
 }
 
+/* Elements behind the address that a step uses: of one copy, or of all layers. */
+static uint64_t room(const struct program *p, const struct step *step, uint32_t use)
+{
+	const struct buffer *b = &p->buffers[step->uses[use].buffer];
+	if (step->uses[use].shard)
+		return p->params[b->param].shard;
+	if (!(step->flags & STEP_WHOLE))
+		return b->elements;
+	return (b->elements + 63) / 64 * 64 * b->layers + b->tail;
+}
+
+/* Blocks of all members fit the buffer that holds them, one block the other. */
+static void verify_collective(const struct program *p, const struct segment *segment,
+			      const struct step *step)
+{
+	const char *where = segment->name->text;
+	uint64_t ranks = p->groups[step->group].ranks, count = (uint64_t)step->rows.value;
+	uint64_t from = 1, to = 1;
+	switch (step->collective) {
+	case COLLECTIVE_REDUCE_SCATTER:
+		from = ranks;
+		break;
+	case COLLECTIVE_ALL_GATHER:
+	case COLLECTIVE_SLICE:
+		count = (uint64_t)(step->sizes[0].value * step->sizes[1].value);
+		*(step->collective == COLLECTIVE_SLICE ? &from : &to) = ranks;
+		break;
+	default:
+		break;
+	}
+	BUG_IF(count * from > room(p, step, 0), "%s: a collective reads behind its buffer", where);
+	if (step->nuses > 1)
+		BUG_IF(count * to > room(p, step, 1), "%s: a collective writes behind its buffer",
+		       where);
+}
+
 static void verify_step(const struct program *p, uint32_t segment, uint32_t at, bool *written)
 {
 	const struct step *step = &p->segments[segment].steps[at];
 	BUG_IF(step->nuses > RT_MAX_IN + RT_MAX_OUT, "step %u has %u operands", at, step->nuses);
 	BUG_IF(step->kind == STEP_COLLECTIVE && step->group >= p->ngroups,
 	       "step %u talks to group %u of %u", at, step->group, p->ngroups);
+	if (step->kind == STEP_COLLECTIVE)
+		verify_collective(p, &p->segments[segment], step);
 	for (uint32_t i = 0; i < step->nuses; i++)
 		if (!step->uses[i].write)
 			verify_use(p, segment, at, &step->uses[i], written);

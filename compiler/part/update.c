@@ -82,8 +82,7 @@ void lower_merge(struct lower *l, struct role *role)
 					       PHASE_UPDATE, REGION_BEFORE, false));
 }
 
-/* Factors that split the batch, or everything else. */
-static uint32_t factors_where(const struct lower *l, bool data)
+uint32_t factors_where(const struct lower *l, bool data)
 {
 	uint32_t mask = 0;
 	for (uint32_t f = 0; f < l->flow->factors.n; f++)
@@ -104,12 +103,27 @@ static struct step *shard_step(struct lower *l, enum rt_row row, uint32_t param,
 	return step;
 }
 
-/* A buffer that has all layers: the slice of it. */
+/* A buffer that has all slices: this rank's. */
 static void use_shard(struct lower *l, struct step *step, uint32_t param, uint32_t buffer,
 		      bool write)
 {
+	bool whole = l->buffers.at[buffer].flat == 0;
 	step_use(l, step, buffer, write);
-	step->uses[step->nuses - 1].shard = l->program->params[param].shard != 0;
+	step->uses[step->nuses - 1].shard = whole && l->program->params[param].shard != 0;
+}
+
+/* Statements on this parameter's slices go layer by layer. */
+static bool by_layer(const struct lower *l, uint32_t param)
+{
+	return l->program->params[param].layered && l->graph->params[param].layers > 1;
+}
+
+static bool any_by_layer(const struct lower *l)
+{
+	for (uint32_t i = 0; i < l->graph->nparams; i++)
+		if (by_layer(l, i))
+			return true;
+	return false;
 }
 
 /* Each rank of the slices' group gets the sum of its slice, in place. */
@@ -137,35 +151,42 @@ static void reduce_shards(struct lower *l, uint32_t param, uint32_t buffer, uint
 }
 
 /* Data ranks first, as lanes of one rank are added first, then those that split the tensors: the
- * same bits for any number of data ranks, with slices or without. */
-static void reduce_gradient(struct lower *l, uint32_t param, uint32_t site)
+ * same bits for any number of data ranks, with slices or without. Buckets are summed over the ranks
+ * of slices already, or over all data ranks where nothing of a gradient is cut. */
+static void reduce_gradient(struct lower *l, uint32_t param, uint32_t site, bool layer)
 {
 	const struct param_buffers *p = &l->program->params[param];
 	uint32_t buffer = p->gradient[site], data = factors_where(l, true);
 	uint32_t partial = flow_partial(l->flow, l->graph->params[param].gradient[site]);
+	bool each = zero_reduces_each(l);
+	if (layer != by_layer(l, param))
+		return;
 	if (p->flat == 0) {
-		all_reduce(l, buffer, partial & data);
+		all_reduce(l, buffer, each ? 0 : partial & data);
 		all_reduce(l, buffer, partial & ~data);
 		return;
 	}
-	reduce_to_shards(l, param, buffer);
-	reduce_shards(l, param, buffer, partial & data & ~p->flat);
+	if (!each)
+		reduce_to_shards(l, param, buffer);
+	if (!each || zero_cuts_gradients(l))
+		reduce_shards(l, param, buffer, partial & data & ~p->flat);
 	reduce_shards(l, param, buffer, partial & ~data);
 }
 
-static void reduce_gradients(struct lower *l)
+static void reduce_gradients(struct lower *l, bool layer)
 {
 	for (uint32_t i = 0; i < l->graph->nparams; i++)
 		for (uint32_t k = 0; k < l->graph->params[i].sites; k++)
-			reduce_gradient(l, i, k);
-	all_reduce(l, l->sums, factors_where(l, true));
+			reduce_gradient(l, i, k, layer);
 }
 
-static void join_sites(struct lower *l)
+static void join_sites(struct lower *l, bool layer)
 {
 	for (uint32_t i = 0; i < l->graph->nparams; i++)
 		for (uint32_t k = 1; k < l->graph->params[i].sites; k++) {
 			const struct param_buffers *p = &l->program->params[i];
+			if (by_layer(l, i) != layer)
+				continue;
 			struct step *step =
 				shard_step(l, RT_ROW_accumulate, i, p->gradient[0]);
 			use_shard(l, step, i, p->gradient[k], false);
@@ -182,11 +203,12 @@ static uint32_t replicated(const struct lower *l, uint32_t param)
 	return factors_where(l, false) & ~spread_mask(spread, SPREAD_CUT);
 }
 
-static void norm(struct lower *l)
+static void square_sums(struct lower *l, bool layer)
 {
-	clear(l, l->exact);
 	for (uint32_t i = 0; i < l->graph->nparams; i++) {
 		uint32_t g = l->program->params[i].gradient[0];
+		if (by_layer(l, i) != layer)
+			continue;
 		struct step *step = shard_step(l, RT_ROW_square_sum, i, g);
 		step->counted_by = replicated(l, i);
 		if (step->counted_by)
@@ -195,6 +217,10 @@ static void norm(struct lower *l)
 		use_shard(l, step, i, g, false);
 		step_use(l, step, l->exact, true);
 	}
+}
+
+static void scale(struct lower *l)
+{
 	all_reduce(l, l->exact, factors_where(l, false) | zero_factors(l));
 	l->span = l->plan->train.clip.span;
 	struct step *step =
@@ -225,11 +251,11 @@ static void adamw(struct lower *l, uint32_t param)
 	step_scalar(step, l->graph->params[param].decay ? o->weight_decay.f : 0);
 }
 
-void lower_masters(struct lower *l)
+void lower_masters(struct lower *l, bool layer)
 {
 	for (uint32_t i = 0; i < l->graph->nparams; i++) {
 		const struct param_buffers *p = &l->program->params[i];
-		if (p->master == NO_ID)
+		if (p->master == NO_ID || by_layer(l, i) != layer)
 			continue;
 		struct step *step = shard_step(l, RT_ROW_widen, i, p->weight);
 		use_shard(l, step, i, p->weight, false);
@@ -237,11 +263,11 @@ void lower_masters(struct lower *l)
 	}
 }
 
-/* Every rank gets the other slices of the new weights. */
+/* Every rank gets the other slices of the new weights, unless it holds none but its own. */
 static void gather_weight(struct lower *l, uint32_t param)
 {
 	const struct param_buffers *p = &l->program->params[param];
-	if (p->flat == 0)
+	if (p->flat == 0 || l->buffers.at[p->weight].flat)
 		return;
 	struct step *step = shard_step(l, RT_ROWS, param, p->weight);
 	step->kind = STEP_COLLECTIVE;
@@ -253,34 +279,61 @@ static void gather_weight(struct lower *l, uint32_t param)
 	step_size(step, step->rows);
 }
 
-static struct sweep sweep_once(struct lower *l, uint32_t segment)
+static void weights(struct lower *l, bool layer)
 {
+	for (uint32_t i = 0; i < l->graph->nparams; i++)
+		if (by_layer(l, i) == layer)
+			adamw(l, i);
+	for (uint32_t i = 0; i < l->graph->nparams; i++)
+		if (by_layer(l, i) == layer)
+			gather_weight(l, i);
+}
+
+enum { MOST_SWEEPS = 8 };
+
+void body_sweep(struct lower *l, struct body *body, const char *name, struct span span,
+		enum phase phase, bool layer)
+{
+	enum region region = layer ? REGION_REPEAT : REGION_BEFORE;
+	uint32_t segment = segment_end(l, name, span, phase, region, layer);
+	if (segment == NO_ID)
+		return;
+	if (!body->sweeps)
+		body->sweeps = ARENA_ARRAY(l->work->keep, struct sweep, MOST_SWEEPS);
+	BUG_IF(body->nsweeps == MOST_SWEEPS, "a body of many segments");
+	struct sweep *sweep = (struct sweep *)&body->sweeps[body->nsweeps++];
 	struct call *call = ARENA_NEW(l->work->keep, struct call);
 	call->segment = segment;
-	return (struct sweep){.step = 1, .calls = call, .ncalls = 1};
+	*sweep = (struct sweep){.count = layer ? l->model->layers : 0,
+				.step = 1,
+				.calls = call,
+				.ncalls = 1};
 }
 
 void lower_update(struct lower *l, struct role *role)
 {
-	struct span data = l->plan->train.optimizer.span;
-	struct sweep *sweeps = ARENA_ARRAY(l->work->keep, struct sweep, 3);
-	uint32_t n = 0, segment;
 	const struct strategy *strategy = plan_strategy(l->plan, STRATEGY_DATA);
-	reduce_gradients(l);
-	segment = segment_end(l, "reduce_gradients", strategy ? strategy->span : data, PHASE_UPDATE,
-			      REGION_BEFORE, false);
-	if (segment != NO_ID)
-		sweeps[n++] = sweep_once(l, segment);
-	join_sites(l);
-	norm(l);
-	segment = segment_end(l, "measure_norm", l->plan->train.clip.span, PHASE_UPDATE,
-			      REGION_BEFORE, false);
-	sweeps[n++] = sweep_once(l, segment);
-	for (uint32_t i = 0; i < l->graph->nparams; i++)
-		adamw(l, i);
-	for (uint32_t i = 0; i < l->graph->nparams; i++)
-		gather_weight(l, i);
-	segment = segment_end(l, "update_weights", data, PHASE_UPDATE, REGION_BEFORE, false);
-	sweeps[n++] = sweep_once(l, segment);
-	role->update = (struct body){sweeps, n};
+	struct span optimizer = l->plan->train.optimizer.span;
+	struct span data = strategy ? strategy->span : optimizer, clip = l->plan->train.clip.span;
+	struct body *body = &role->update;
+	reduce_gradients(l, false);
+	all_reduce(l, l->sums, factors_where(l, true));
+	body_sweep(l, body, "reduce_gradients", data, PHASE_UPDATE, false);
+	reduce_gradients(l, true);
+	body_sweep(l, body, "reduce_layer_gradients", data, PHASE_UPDATE, true);
+	join_sites(l, false);
+	clear(l, l->exact);
+	square_sums(l, false);
+	if (any_by_layer(l)) {
+		body_sweep(l, body, "measure_gradients", clip, PHASE_UPDATE, false);
+		join_sites(l, true);
+		square_sums(l, true);
+		body_sweep(l, body, "measure_layer_gradients", clip, PHASE_UPDATE, true);
+	}
+	scale(l);
+	body_sweep(l, body, "measure_norm", clip, PHASE_UPDATE, false);
+	weights(l, false);
+	body_sweep(l, body, "update_weights", optimizer, PHASE_UPDATE, false);
+	weights(l, true);
+	body_sweep(l, body, "update_layer_weights", optimizer, PHASE_UPDATE, true);
 }

@@ -77,15 +77,35 @@ static void stray(struct work *work, struct fault fault, const char *text)
 {
 	uint32_t length = fault.at.hi - fault.at.lo;
 	bool printable = length <= 16;
+	struct diag *diag;
 	if (scan_utf8(text, length) < length)
 		return; /* report_byte told */
 	for (const char *c = text; *c; c++)
 		printable = printable && *c > ' ' && *c < 0x7f;
-	if (printable && *text)
-		diag_add(work->diags, E0103, fault.at, "the language has no use for `%s`", text);
-	else
+	if (!printable || !*text) {
 		diag_add(work->diags, E0103, fault.at,
 			 "a character that the language has no use for");
+		return;
+	}
+	diag = diag_add(work->diags, E0103, fault.at, "the language has no use for `%s`", text);
+	if (*text == '#')
+		diag_note(diag, "a comment starts with `//`");
+	else if (*text == '\'')
+		diag_note(diag, "a string stands between two `\"`");
+}
+
+/* True if the text behind `at` goes on with a `=` alone: `at` begins a setting. */
+static bool before_equals(struct work *work, struct span at)
+{
+	const struct source *source = sources_position(work->sources, at.lo).source;
+	const char *text = source->text + (at.hi - source->start);
+	size_t blanks = strspn(text, " \t");
+	return text[blanks] == '=' && text[blanks + 1] != '=';
+}
+
+static void note_comma(struct diag *diag)
+{
+	diag_note(diag, "statements on one line are parted by `,`");
 }
 
 static void unit(struct work *work, struct fault fault, const char *text)
@@ -108,6 +128,10 @@ static void unit(struct work *work, struct fault fault, const char *text)
 			  text);
 		if (!strchr(text, '/'))
 			diag_note(diag, "for bytes, write `GB` (10^9) or `GiB` (2^30)");
+		return;
+	}
+	if (before_equals(work, fault.at)) {
+		note_comma(diag);
 		return;
 	}
 	const char *near = name_nearest(text, units, sizeof units / sizeof units[0]);
@@ -414,6 +438,36 @@ static bool follows(const struct parser *parser, uint32_t at)
 	return muted(parser, list[at].lo);
 }
 
+/* True if token `at`, a `,`, stands in round brackets that hold no arguments: `= (a, b)`. */
+static bool in_plain_round(const struct parser *parser, uint32_t at)
+{
+	const struct token *list = parser->tokens.list.at;
+	int depth = 0;
+	if (list[at].kind != ',')
+		return false;
+	for (uint32_t i = at; i-- > 0 && !ends_statement(list[i].kind);) {
+		depth += list[i].kind == ')' || list[i].kind == ']';
+		depth -= list[i].kind == '(' || list[i].kind == '[';
+		if (depth < 0)
+			return list[i].kind == '(' && i > 0 && list[i - 1].kind == '=';
+	}
+	return false;
+}
+
+/* What other languages write here and this one writes otherwise. */
+static void note_habit(struct parser *parser, struct diag *diag, uint32_t at)
+{
+	const struct token *list = parser->tokens.list.at;
+	uint32_t start = statement_start(parser, at);
+	bool body = list[at].kind == '{' && at > start + 1;
+	if (at > start && list[at - 1 - body].kind == ':' && list[start].kind == TOK_NAME)
+		diag_note(diag, "a setting is written `name = value`");
+	else if (in_plain_round(parser, at))
+		diag_note(diag, "a list is written `[a, b]`");
+	else if (at > start && list[at].kind == TOK_NAME && list[at + 1].kind == '=')
+		note_comma(diag);
+}
+
 /* A syntax error at the token handed out last. */
 void report_unexpected(struct parser *parser, const char *const *expected, int count)
 {
@@ -435,6 +489,7 @@ void report_unexpected(struct parser *parser, const char *const *expected, int c
 	struct diag *diag = diag_add(parser->work->diags, E0101, span, "expected %s, found %s",
 				     expected_text(parser->work, e), found_text(parser, token));
 	diag_at(diag, "not expected here");
+	note_habit(parser, diag, at);
 	if (is_word(token.kind) && expects(e, "a name"))
 		diag_note(diag, "`%.*s` is a reserved word", (int)(token.hi - token.lo),
 			  parser->source->text + token.lo);

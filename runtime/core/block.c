@@ -65,6 +65,91 @@ int64_t rt_param_elements(const struct rt_param *param)
 	       (param->local_columns > 0 ? param->local_columns : columns_of(param));
 }
 
+static int64_t slice_of(const struct rt_param *param, const struct rt_place *place)
+{
+	if (place == param->weight)
+		return param->weight_slice;
+	return place == param->gradient ? param->gradient_slice : param->moment_slice;
+}
+
+static enum rt_type type_of(const struct rt_param *param, const struct rt_place *place)
+{
+	if (place == param->weight)
+		return param->type;
+	return place == param->gradient ? param->gradient_type : param->state_type;
+}
+
+static bool in_place(const struct rt_param *param, const struct rt_place *place)
+{
+	return place == param->gradient && param->gradient_in_place;
+}
+
+int64_t rt_param_held(const struct rt_param *param, const struct rt_place *place)
+{
+	int64_t slice = slice_of(param, place);
+	return slice > 0 && !in_place(param, place) ? slice : rt_param_elements(param);
+}
+
+static uint32_t flat_axes(const struct rt_plan *plan, const struct rt_param *param)
+{
+	bool cut = param->weight_slice > 0 || param->gradient_slice > 0 || param->moment_slice > 0;
+	return cut ? plan->groups[param->flat_group].axes : 0;
+}
+
+int64_t rt_weight_member(const struct rt_plan *plan, const struct rt_param *param, int rank)
+{
+	if (param->weight_slice == 0)
+		return 0;
+	return group_index(plan->axes, plan->naxes, flat_axes(plan, param), rank);
+}
+
+/* Who has an element of a block, where in the layer, how many follow. */
+struct flat {
+	int64_t member, element, run;
+};
+
+static struct flat flat_of(const struct rt_plan *plan, const struct rt_param *param,
+			   const struct rt_place *place, int64_t layer, int64_t index)
+{
+	int64_t slice = slice_of(param, place);
+	if (slice == 0)
+		return (struct flat){-1, index, INT64_MAX};
+	if (!in_place(param, place))
+		return (struct flat){index / slice, index % slice, slice - index % slice};
+	int64_t stride = place->layer_stride / rt_type_bytes(type_of(param, place));
+	int64_t at = layer * stride + index;
+	int64_t members = parts(plan, flat_axes(plan, param));
+	return (struct flat){at / slice % members, index, slice - at % slice};
+}
+
+/* The first rank with these coordinates that is this member. */
+static int member_rank(const struct rt_plan *plan, const struct rt_param *param, int rank,
+		       int64_t member)
+{
+	uint32_t axes = flat_axes(plan, param);
+	if (member < 0)
+		return rank;
+	int own = (int)group_index(plan->axes, plan->naxes, axes, rank);
+	return rank - group_rank(plan->axes, plan->naxes, axes, own) +
+	       group_rank(plan->axes, plan->naxes, axes, (int)member);
+}
+
+void *rt_param_element(struct rt *rt, const struct rt_param *param, const struct rt_place *place,
+		       int64_t layer, int64_t index, int rank, bool any)
+{
+	struct flat flat = flat_of(rt->plan, param, place, layer, index);
+	int has = member_rank(rt->plan, param, rank, flat.member);
+	if (!any && has != rank)
+		return NULL;
+	return (unsigned char *)rt_layer_of(rt, has, place, layer) +
+	       flat.element * rt_type_bytes(type_of(param, place));
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
 int64_t rt_param_run(struct rt *rt, const struct rt_param *param, const struct rt_place *place,
 		     int64_t layer, int64_t index, unsigned char **at)
 {
@@ -73,22 +158,30 @@ int64_t rt_param_run(struct rt *rt, const struct rt_param *param, const struct r
 	struct rt_block block = rt_param_block(rt->plan, param, owner);
 	int64_t element =
 		(row - block.first_row) * block.columns + column - block.first_column;
-	enum rt_type type = place == param->gradient ? param->gradient_type : param->type;
-	*at = (unsigned char *)rt_layer_of(rt, owner, place, layer) +
-	      element * rt_type_bytes(type);
+	*at = rt_param_element(rt, param, place, layer, element, owner, true);
 	int64_t end = (block.first_row + block.rows) * columns;
 	if (block.columns != columns) {
 		int64_t last = block.first_column + block.columns;
 		end = row * columns + (last < columns ? last : columns);
 	}
-	return (end < param->padded_rows * columns ? end : param->padded_rows * columns) - index;
+	return smaller(smaller(end, param->padded_rows * columns) - index,
+		       flat_of(rt->plan, param, place, layer, element).run);
+}
+
+bool rt_weights_sliced(const struct rt_plan *plan)
+{
+	for (uint32_t p = 0; p < plan->nparam; p++)
+		if (plan->param[p].weight_slice > 0)
+			return true;
+	return false;
 }
 
 bool rt_params_cut(const struct rt_plan *plan)
 {
 	for (uint32_t p = 0; p < plan->nparam; p++)
 		if (parts(plan, row_axes(plan, &plan->param[p])) > 1 ||
-		    parts(plan, column_axes(plan, &plan->param[p])) > 1)
+		    parts(plan, column_axes(plan, &plan->param[p])) > 1 ||
+		    parts(plan, flat_axes(plan, &plan->param[p])) > 1)
 			return true;
 	return false;
 }
@@ -98,8 +191,27 @@ static int bad(const struct rt_param *param, const char *what)
 	return rt_fail("plan: parameter `%s`: %s", param->path, what);
 }
 
+static int check_flat(const struct rt_plan *plan, const struct rt_param *param)
+{
+	int64_t slices[] = {param->weight_slice,
+			    param->gradient_in_place ? 0 : param->gradient_slice};
+	if (param->weight_slice == 0 && param->gradient_slice == 0 && param->moment_slice == 0)
+		return 0;
+	if (param->flat_group < 0 || param->flat_group >= (int)plan->ngroups)
+		return bad(param, "it is cut over a group that is not there");
+	uint32_t axes = flat_axes(plan, param);
+	if ((axes & (row_axes(plan, param) | column_axes(plan, param))) != 0)
+		return bad(param, "it is cut twice over one axis");
+	for (size_t i = 0; i < sizeof slices / sizeof slices[0]; i++)
+		if (slices[i] > 0 && slices[i] * parts(plan, axes) < rt_param_elements(param))
+			return bad(param, "its slices do not hold all elements");
+	return 0;
+}
+
 static int check_param(const struct rt_plan *plan, const struct rt_param *param)
 {
+	if (check_flat(plan, param) != 0)
+		return -1;
 	if (param->local_rows == 0)
 		return 0;
 	if (param->row_group >= (int)plan->ngroups || param->column_group >= (int)plan->ngroups)

@@ -136,7 +136,7 @@ static int finish(struct loop *loop, bool stopped)
 	if (!stopped && validates(loop->rt) && loop->validated != loop->done)
 		RT_TRY(validate(loop));
 	RT_TRY(write_weights(loop, options->save, WEIGHTS_VALUES, 1));
-	if (!stopped && loop->rt->data_index == 0)
+	if (!stopped)
 		RT_TRY(sample_run(loop));
 	if (stopped)
 		report_say(&loop->report, false, "stopped after %lld steps\n",

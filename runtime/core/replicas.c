@@ -20,9 +20,12 @@ static bool same_block(const struct rt_block *a, const struct rt_block *b)
 static int compare(struct rt *rt, const struct rt_param *param, uint64_t hash, uint64_t round)
 {
 	struct rt_block mine = rt_param_block(rt->plan, param, rt->rank);
+	int64_t member = rt_weight_member(rt->plan, param, rt->rank);
 	for (int rank = 0; rank < rt->world->ranks; rank++) {
 		struct rt_block other = rt_param_block(rt->plan, param, rank);
-		if (same_block(&mine, &other) && world_read(rt->world, round, rank) != hash)
+		if (same_block(&mine, &other) &&
+		    rt_weight_member(rt->plan, param, rank) == member &&
+		    world_read(rt->world, round, rank) != hash)
 			return rt_fail("replicas differ: tensor `%s` of rank %d and of rank %d",
 				       param->path, rt->rank, rank);
 	}

@@ -58,16 +58,30 @@ struct rt_block rt_param_block(const struct rt_plan *plan, const struct rt_param
 int rt_param_owner(const struct rt_plan *plan, const struct rt_param *param, int64_t row,
 		   int64_t column);
 
-/* Number of elements of one layer of a parameter in the memory of a rank (padding included). */
+/* Number of elements of one layer of a parameter's block (padding included). */
 int64_t rt_param_elements(const struct rt_param *param);
+
+/* Number of elements of one copy of a buffer of the parameter in the memory of a rank: those of the
+ * block, or of a slice of it. */
+int64_t rt_param_held(const struct rt_param *param, const struct rt_place *place);
+
+/* Index of a rank among those that have slices of a weight; 0: whole. */
+int64_t rt_weight_member(const struct rt_plan *plan, const struct rt_param *param, int rank);
+
+/* Element `index` of the block of `rank`: in its arena, or NULL if it has another slice; `any`: in
+ * that of the member that has it. weight or gradient. */
+void *rt_param_element(struct rt *rt, const struct rt_param *param, const struct rt_place *place,
+		       int64_t layer, int64_t index, int rank, bool any);
 
 /* *at: element `index` of the whole [padded_rows, columns] in the arena of its owner; how many
  * elements follow each other there, itself included. */
 int64_t rt_param_run(struct rt *rt, const struct rt_param *param, const struct rt_place *place,
 		     int64_t layer, int64_t index, unsigned char **at);
 
-/* Whether any rank holds less than a whole parameter. */
+/* Whether any rank holds less than a whole parameter; than its block of a weight, so that a forward
+ * pass talks. */
 bool rt_params_cut(const struct rt_plan *plan);
+bool rt_weights_sliced(const struct rt_plan *plan);
 
 /* That blocks tile their parameters, and that the data group has the data ranks. */
 int rt_params_check(const struct rt_plan *plan);

@@ -13,7 +13,8 @@ enum { KINDS = 256 };
 int sample_open(struct loop *loop)
 {
 	const struct rt_options *options = loop->rt->options;
-	if (options->sample == NULL || loop->rt->data_index != 0)
+	bool here = loop->rt->data_index == 0 || rt_weights_sliced(loop->rt->plan);
+	if (options->sample == NULL || !here)
 		return 0;
 	loop->text_used = (int64_t)strlen(options->sample);
 	loop->text_room = loop->text_used + options->sample_bytes;

@@ -81,13 +81,12 @@ static bool inside(const struct rt_block *block, int64_t row, int64_t column)
 }
 
 /* The block of `rank`, to which the cursor points from now on. */
-static void enter(struct rt *rt, const struct stored *stored, enum weights_part part, int rank,
-		  struct stored_cursor *cursor)
+static void enter(struct rt *rt, enum weights_part part, int rank, struct stored_cursor *cursor)
 {
 	const struct rt_param *param = cursor->param;
-	const struct rt_place *place = part == WEIGHTS_VALUES ? param->weight : param->gradient;
+	cursor->place = part == WEIGHTS_VALUES ? param->weight : param->gradient;
 	cursor->block = rt_param_block(rt->plan, param, rank);
-	cursor->base = rt_layer_of(rt, rank, place, stored->layer);
+	cursor->owner = rank;
 }
 
 enum rt_type stored_type(const struct rt_param *param, enum weights_part part)
@@ -105,16 +104,17 @@ void *stored_element(struct rt *rt, const struct stored *stored, enum weights_pa
 		cursor->param = piece_of(rt->plan, stored->param, row);
 		if (cursor->param == NULL)
 			return NULL;
-		enter(rt, stored, part, cursor->rank < 0 ? 0 : cursor->rank, cursor);
+		enter(rt, part, cursor->rank < 0 ? 0 : cursor->rank, cursor);
 	}
 	const struct rt_param *param = cursor->param;
 	row -= param->pieces > 1 ? param->first_row : 0;
 	if (!inside(&cursor->block, row, column)) {
 		if (cursor->rank >= 0)
 			return NULL;
-		enter(rt, stored, part, rt_param_owner(rt->plan, param, row, column), cursor);
+		enter(rt, part, rt_param_owner(rt->plan, param, row, column), cursor);
 	}
 	int64_t element = (row - cursor->block.first_row) * cursor->block.columns + column -
 			  cursor->block.first_column;
-	return cursor->base + element * rt_type_bytes(stored_type(param, part));
+	return rt_param_element(rt, param, cursor->place, stored->layer, element, cursor->owner,
+				cursor->rank < 0);
 }

@@ -12,20 +12,26 @@ struct draw {
 	const struct rt_param *param;
 	struct rt_block block;
 	void *at;
-	int64_t columns; /* of the whole */
+	int64_t columns;      /* of the whole */
+	int64_t first, count; /* elements of the block that are here */
 };
 
 static struct draw draw_of(struct rt *rt, const struct rt_param *param, int64_t layer)
 {
+	int64_t first = rt_weight_member(rt->plan, param, rt->rank) * param->weight_slice;
+	int64_t held = rt_param_held(param, param->weight), left = rt_param_elements(param) - first;
 	return (struct draw){.param = param,
 			     .block = rt_param_block(rt->plan, param, rt->rank),
 			     .at = rt_layer(rt, param->weight, layer),
-			     .columns = param->columns > 0 ? param->columns : 1};
+			     .columns = param->columns > 0 ? param->columns : 1,
+			     .first = first,
+			     .count = held < left ? held : left};
 }
 
-/* Index in the whole tensor of element `i` of the block; -1: padding. */
+/* Index in the whole tensor of element `i` of those here; -1: padding. */
 static int64_t index_of(const struct draw *draw, int64_t i)
 {
+	i += draw->first;
 	int64_t row = draw->block.first_row + i / draw->block.columns;
 	int64_t column = draw->block.first_column + i % draw->block.columns;
 	bool inside = row < draw->param->rows && column < draw->columns;
@@ -38,9 +44,8 @@ static void draw_normal(struct rt *rt, const struct rt_param *param, int64_t lay
 			       .purpose = RT_RANDOM_INIT,
 			       .stream = param->id + (uint32_t)layer};
 	struct draw draw = draw_of(rt, param, layer);
-	int64_t count = rt_param_elements(param);
 #pragma omp parallel for schedule(static)
-	for (int64_t i = 0; i < count; i++) {
+	for (int64_t i = 0; i < draw.count; i++) {
 		int64_t index = index_of(&draw, i);
 		if (index >= 0)
 			rt_value_set(draw.at, param->type, i,
@@ -51,8 +56,7 @@ static void draw_normal(struct rt *rt, const struct rt_param *param, int64_t lay
 static void draw_ones(struct rt *rt, const struct rt_param *param, int64_t layer)
 {
 	struct draw draw = draw_of(rt, param, layer);
-	int64_t count = rt_param_elements(param);
-	for (int64_t i = 0; i < count; i++)
+	for (int64_t i = 0; i < draw.count; i++)
 		if (index_of(&draw, i) >= 0)
 			rt_value_set(draw.at, param->type, i, 1);
 }
@@ -61,8 +65,9 @@ static void draw_ones(struct rt *rt, const struct rt_param *param, int64_t layer
  */
 static void clear_weight(struct rt *rt, const struct rt_param *param, int64_t layer)
 {
-	size_t bytes = (size_t)(rt_param_elements(param) * rt_type_bytes(param->type));
-	memset(rt_layer(rt, param->weight, layer), 0, bytes);
+	int64_t size = rt_type_bytes(param->type);
+	memset(rt_layer(rt, param->weight, layer), 0,
+	       (size_t)(rt_param_held(param, param->weight) * size));
 }
 
 void weights_draw(struct rt *rt)
@@ -119,7 +124,7 @@ static void hash_end(struct hasher *h)
 
 uint64_t weights_hash_here(struct rt *rt, const struct rt_param *param)
 {
-	int64_t bytes = rt_param_elements(param) * rt_type_bytes(param->type);
+	int64_t bytes = rt_param_held(param, param->weight) * rt_type_bytes(param->type);
 	struct hasher h = {.hash = 1};
 	for (int64_t layer = 0; layer < param->layers; layer++) {
 		hash_bytes(&h, rt_layer(rt, param->weight, layer), bytes);

@@ -44,8 +44,9 @@ enum weights_part { WEIGHTS_VALUES, WEIGHTS_GRADIENTS };
 struct stored_cursor {
 	int rank;
 	const struct rt_param *param;
+	const struct rt_place *place;
 	struct rt_block block;
-	unsigned char *base;
+	int owner; /* rank of the block */
 };
 /* Element type of a part of a parameter in memory. */
 enum rt_type stored_type(const struct rt_param *param, enum weights_part part);

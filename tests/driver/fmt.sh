@@ -24,6 +24,15 @@ cp broken.plan kept.plan
 expect 1 fmt kept.plan
 cmp broken.plan kept.plan || fail 'fmt touched a file that does not parse'
 
+# what expand prints is in that style
+printf '\nallow W0506\n' >>tiny.plan
+for plan in "$here"/*.plan "$here"/../../examples/*.plan tiny.plan; do
+	expect 0 expand -q "$plan" -o full.plan
+	expect 0 fmt --check full.plan
+	expect 0 check -q full.plan
+done
+holds full.plan 'allow W0506'
+
 for what in settings devices models units lints quantities codes std; do
 	expect 0 list $what
 	[ "$(wc -l <out)" -ge 3 ] || fail "list $what is nearly empty"

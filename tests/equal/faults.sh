@@ -109,4 +109,21 @@ if same right micro_batches_reversed >/dev/null; then
 	echo 'micro_batches_reversed: NOT FOUND'
 	failed=1
 fi
+
+# Weights, gradients and state of the optimizer in slices.
+rm -r "$work/right"
+variant right equal/gpt.plan fp64 2 - 2 \
+	's/data over dp/data over dp\n  zero 3 over dp { gather = step }/'
+"$planc" emit -q "$work/right/program.plan" -o "$work/right"
+compiled right
+train right
+fault weights_of_the_last_step model.c 's/if (at->micro_batch == 0)/if (at->micro_batch == 1)/'
+fault bucket_not_cleared model.c \
+	'/rt_clear){$/{N;/\.at = layer_mlp_c_fc_weight_grad_bucket,/{N;N;d;};}'
+fault bucket_not_reduced model.c '/rt_reduce_scatter(.*, layer_ln_1_bias_grad_bucket,/{N;d;}'
+fault norm_of_one_rank model.c "/$reduce, norm_words,/,/;/d"
+fault last_micro_batch_of_a_slice model.c \
+	'/rt_accumulate_f64, SLICE_layer_mlp_c_fc_weight,/i\
+RT_TRY(rt_clear(rt, 0, &(struct rt_clear){.at = layer_mlp_c_fc_weight_grad,\
+	.bytes = 8 * SLICE_layer_mlp_c_fc_weight}));'
 exit $failed

@@ -246,9 +246,11 @@ static void declare_all(struct model_settings *settings)
 
 /* What seems to be missing may stand in a text that did not parse: `within` it, or anywhere
  * (NULL). */
-static bool spelling_faults(const struct diags *diags, const struct node *within)
+static bool spelling_faults(const struct work *work, const struct node *within)
 {
-	for (uint32_t i = 0; i < diags->all.n; i++) {
+	const struct diags *diags = work->diags;
+
+	for (uint32_t i = work->diags_before; i < diags->all.n; i++) {
 		const struct diag *diag = diags->all.at[i];
 
 		if (diag->code < E0201 && (!within || (diag->span.lo >= within->span.lo &&
@@ -271,7 +273,7 @@ static void report_unknown(struct model_settings *settings, const struct node *p
 		diag_label(diag, path->span, "nor this");
 		return;
 	}
-	if (spelling_faults(settings->work->diags, settings->architecture)) {
+	if (spelling_faults(settings->work, settings->architecture)) {
 		settings->faulty = true;
 		return;
 	}
@@ -349,7 +351,7 @@ static void report_missing(struct model_settings *settings, const struct node *b
 	if (!*list)
 		return;
 	settings->faulty = true;
-	if (spelling_faults(settings->work->diags, NULL))
+	if (spelling_faults(settings->work, NULL))
 		return;
 	if (body)
 		span.hi = span.lo + 1;

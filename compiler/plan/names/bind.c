@@ -269,7 +269,7 @@ void bind_unused(struct resolve *r)
 	static const char *const words[] = {"`let`", "parameter", "import"};
 
 	/* What a faulty statement was meant to use is not known. */
-	if (r->broken || r->work->diags->errors)
+	if (r->broken || r->work->diags->errors > r->work->errors_before)
 		return;
 	for (uint32_t k = 0; k < r->main->bindings.n; k++) {
 		const struct binding *binding = r->main->bindings.at[k];

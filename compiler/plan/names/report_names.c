@@ -61,17 +61,17 @@ bool suggested(const struct resolve *r, const char *name)
 	return false;
 }
 
-void missing(struct resolve *r, struct span at, const char *format, ...)
+struct diag *missing(struct resolve *r, struct span at, const char *format, ...)
 {
 	va_list args;
 	char *title;
 
 	if (r->broken)
-		return;
+		return NULL;
 	va_start(args, format);
 	title = arena_vtext(r->work->keep, format, args);
 	va_end(args);
-	diag_add(r->work->diags, E0206, at, "%s", title);
+	return diag_add(r->work->diags, E0206, at, "%s", title);
 }
 
 void unknown_word(struct resolve *r, struct span at, const char *setting, const char *word,
@@ -125,6 +125,34 @@ static void no_equals(struct resolve *r, const struct node *statement)
 	diag_at(diag, "a setting is written `name = value`");
 }
 
+/* Names of settings in other tools, and where this language has the same. */
+static const struct {
+	const char *name, *here;
+} elsewhere[] = {
+	{"epochs", "the length of training is `steps`, in block `train`"},
+	{"max_steps", "the length of training is `steps`, in block `train`"},
+	{"grad_clip", "the largest norm of the gradients is `clip`, in block `train`"},
+	{"gradient_clip", "the largest norm of the gradients is `clip`, in block `train`"},
+	{"learning_rate", "the learning rate is `lr`, in `optimizer = adamw { }`"},
+	{"batch_size", "samples of a step are `global_batch`, samples at once `micro_batch`"},
+};
+
+static const char *called_here(const char *name)
+{
+	for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+		if (!strcmp(elsewhere[i].name, name))
+			return elsewhere[i].here;
+	return NULL;
+}
+
+static bool is_one_of(const char *name, const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
 void misplaced(struct resolve *r, const struct node *statement, const char *title,
 	       const char *const *names, size_t count)
 {
@@ -154,7 +182,11 @@ void misplaced(struct resolve *r, const struct node *statement, const char *titl
 							: "statement",
 			name);
 	diag_at(diag, "not known here");
-	if (near)
+	if (called_here(name))
+		diag_note(diag, "%s", called_here(name));
+	else if (statement->kind == NODE_TYPED && is_one_of(name, names, count))
+		diag_note(diag, "a setting is written `%s = value`", name);
+	else if (near)
 		diag_note(diag, "a name that is similar exists: `%s`", near);
 	else if (count && count <= 10)
 		diag_note(diag, "it has %s", name_list(r->work->keep, names, count));

@@ -112,8 +112,15 @@ static struct span file_start(const struct resolve *r)
 
 static void need(struct resolve *r, const struct parts *parts, enum part part)
 {
-	if (!parts->at[part] && !suggested(r, part_names[part]))
-		missing(r, file_start(r), "a plan needs a block `%s`", part_names[part]);
+	struct diag *diag;
+
+	if (parts->at[part] || suggested(r, part_names[part]))
+		return;
+	diag = missing(r, file_start(r), "a plan needs a block `%s`", part_names[part]);
+	if (!diag || part != PART_PRECISION)
+		return;
+	diag_note(diag, "a preset is enough: `precision = fp32`");
+	diag_note(diag, "presets are %s", precision_words(r->work->keep));
 }
 
 static void resolve_requires(struct resolve *r, const struct parts *parts)
@@ -198,9 +205,11 @@ static void resolve_plan(struct resolve *r)
 }
 
 /* True if a fault of the text may have moved statements into other blocks. */
-static bool is_torn(const struct diags *diags)
+static bool is_torn(const struct work *work)
 {
-	for (uint32_t k = 0; k < diags->all.n; k++) {
+	const struct diags *diags = work->diags;
+
+	for (uint32_t k = work->diags_before; k < diags->all.n; k++) {
 		enum diag_code code = diags->all.at[k]->code;
 
 		if (code == E0101 || code == E0104 || code == E0108)
@@ -218,8 +227,8 @@ struct plan *plan_resolve(const struct node *file, const struct source *source,
 
 	plan->source = source;
 	plan->devices = plan->data_ranks = plan->stages = plan->micro_batches = 1;
-	r.broken = errors > 0;
-	r.torn = is_torn(work->diags);
+	r.broken = errors > work->errors_before;
+	r.torn = is_torn(work);
 	r.main = unit_main(&r, file, source);
 	plan->name = r.main->name;
 	plan->span = file_start(&r);

@@ -141,7 +141,7 @@ void set_twice(struct resolve *r, struct span first, struct span again, const ch
 /* True if a faulty statement was likely meant to set this name: it is not missing. */
 bool suggested(const struct resolve *r, const char *name);
 /* E0206. */
-void missing(struct resolve *r, struct span at, const char *format, ...)
+struct diag *missing(struct resolve *r, struct span at, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* E0209 with the words that are valid. */
 void unknown_word(struct resolve *r, struct span at, const char *setting, const char *word,
@@ -161,6 +161,8 @@ char *name_list(struct arena *arena, const char *const *names, size_t count);
 
 void resolve_cluster(struct resolve *r, const struct node *block);
 void resolve_mesh(struct resolve *r, const struct node *block);
+/* "`fp32` and ...": the presets. */
+const char *precision_words(struct arena *arena);
 void resolve_precision(struct resolve *r, const struct node *statement);
 void resolve_memory(struct resolve *r, const struct node *block);
 void resolve_train(struct resolve *r, const struct node *block);

@@ -20,6 +20,15 @@ static const struct preset presets[] = {
 
 enum { PRESETS = sizeof presets / sizeof *presets };
 
+const char *precision_words(struct arena *arena)
+{
+	const char *names[PRESETS];
+
+	for (int k = 0; k < PRESETS; k++)
+		names[k] = presets[k].name;
+	return name_list(arena, names, PRESETS);
+}
+
 static const struct preset *preset_find(struct resolve *r, const struct node *expr)
 {
 	const struct name *word = path_word(expr);

@@ -3,7 +3,7 @@
 #include "plan/rules/plan_rules.h"
 
 static const enum strategy_kind not_emitted[] = {
-	STRATEGY_ZERO, STRATEGY_PIPELINE, STRATEGY_CONTEXT, STRATEGY_EXPERT,
+	STRATEGY_PIPELINE, STRATEGY_CONTEXT, STRATEGY_EXPERT,
 };
 
 static void note(struct work *work, struct span span, const char *what)
@@ -17,8 +17,7 @@ static void note_strategies(const struct plan *plan, struct work *work)
 		const struct strategy *strategy = &plan->strategies[i];
 
 		for (size_t k = 0; k < sizeof not_emitted / sizeof *not_emitted; k++)
-			if (strategy->kind == not_emitted[k] && plan_ranks(plan, strategy) > 1 &&
-			    (strategy->kind != STRATEGY_ZERO || strategy->stage > 1))
+			if (strategy->kind == not_emitted[k] && plan_ranks(plan, strategy) > 1)
 				note(work, strategy->span,
 				     arena_text(work->keep, "`%s`", strategy_word(strategy->kind)));
 	}
@@ -76,7 +75,7 @@ static void note_word(struct work *work, const struct value *value, const char *
 
 bool rule_emitted(const struct plan *plan, struct work *work)
 {
-	if (plan->poisoned || work->diags->errors)
+	if (plan->poisoned || work->diags->errors > work->errors_before)
 		return true;
 	note_strategies(plan, work);
 	note_precision(plan, work);

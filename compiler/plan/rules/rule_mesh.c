@@ -125,6 +125,7 @@ static bool axis_used(const struct plan *plan, uint32_t axis)
 
 bool rule_axis_idle(const struct plan *plan, struct work *work)
 {
+	struct diag *diag;
 	bool good = true;
 
 	for (uint32_t i = 0; i < plan->naxes; i++) {
@@ -136,9 +137,12 @@ bool rule_axis_idle(const struct plan *plan, struct work *work)
 		/* a faulty `split` may have named it */
 		if (plan->poisoned)
 			continue;
-		diag_note(diag_add(work->diags, E0304, axis->span,
-				   "axis `%s` is used by no strategy", axis->name->text),
-			  "its %lld ranks would all do the same", (long long)axis->size);
+		diag = diag_add(work->diags, E0304, axis->span, "axis `%s` is used by no strategy",
+				axis->name->text);
+		diag_note(diag, "its %lld ranks would all do the same", (long long)axis->size);
+		if (!plan->nstrategies)
+			diag_note(diag, "`split { data over %s }` gives each a share of the batch",
+				  axis->name->text);
 	}
 	return good;
 }

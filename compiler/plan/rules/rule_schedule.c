@@ -169,13 +169,13 @@ bool rule_lanes(const struct plan *plan, struct work *work)
 	if (!positive(lanes))
 		return true;
 	own = (uint64_t)lanes->i / ranks;
-	if ((uint64_t)lanes->i % ranks == 0 && (ranks == 1 || (own & (own - 1)) == 0) &&
+	if ((uint64_t)lanes->i % ranks == 0 && (own & (own - 1)) == 0 &&
 	    batches % own == 0)
 		return true;
 	diag = diag_add(work->diags, E0324, lanes->span,
-			"%lld lanes do not go with %llu data ranks of %llu micro-batches",
+			"%lld lanes do not go with %llu data rank%s of %llu micro-batches",
 			(long long)lanes->i, (unsigned long long)ranks,
-			(unsigned long long)batches);
+			ranks == 1 ? "" : "s", (unsigned long long)batches);
 	label_axes(diag, plan, plan_strategy(plan, STRATEGY_DATA));
 	for (uint64_t k = 1; k <= batches && batches % k == 0; k *= 2)
 		valid = arena_text(work->keep, "%s%s%llu", valid, *valid ? ", " : "",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules on what is computed and measured: types that the device has, samples that are held out. */
+/* Rules on what is computed and measured: types that the device has, ranges, samples held out. */
 #include "plan/rules/plan_rules.h"
 
 /* bf16 arithmetic exists from compute capability 8.0 on. */
@@ -37,6 +37,59 @@ bool rule_updates_lost(const struct plan *plan, struct work *work)
 	diag_note(diag, "`optimizer = fp32` keeps a copy of the weights in fp32");
 	if (name_is(params->word, "bf16"))
 		diag_note(diag, "`stochastic_rounding = true` keeps the mean without a copy");
+	return false;
+}
+
+/* The largest norm of the gradients: of zero they would all be zero. */
+bool rule_clip(const struct plan *plan, struct work *work)
+{
+	const struct value *clip = &plan->train.clip;
+	struct diag *diag;
+
+	if (!value_known(clip) || clip->f > 0)
+		return true;
+	diag = diag_add(work->diags, E0115, clip->span, "`clip` cannot be `%s`",
+			value_text(clip, work->keep));
+	diag_at(diag, "has to be above 0");
+	diag_note(diag, "without `clip` gradients are not clipped");
+	return false;
+}
+
+/* The program hands its seed to kernels as a double. */
+bool rule_seed(const struct plan *plan, struct work *work)
+{
+	const int64_t largest = (INT64_C(1) << 53) - 1;
+	const struct value *seed = &plan->train.seed;
+
+	if (!value_known(seed) || seed->i <= largest)
+		return true;
+	diag_at(diag_add(work->diags, E0115, seed->span, "`seed` cannot be `%lld`",
+			 (long long)seed->i),
+		"the largest value is `%lld`", (long long)largest);
+	return false;
+}
+
+/* A token of `bytes` is any byte. Files of the first bytes alone can be trained, so no error. */
+bool rule_vocab_bytes(const struct plan *plan, struct work *work)
+{
+	enum { BYTES = 256 };
+	const struct model *model = rule_model(plan);
+	const struct value *kind = &plan->train.data_kind;
+	const struct dim *vocab;
+	struct diag *diag;
+
+	if (!model || model->vocab == NO_ID || !value_known(kind) || !name_is(kind->word, "bytes"))
+		return true;
+	vocab = &model->dims[model->vocab];
+	if (vocab->size >= BYTES)
+		return true;
+	diag = diag_add(work->diags, W0511, vocab->span.hi ? vocab->span : kind->span,
+			"`%s` is %llu, and `data` may hold tokens up to %d", vocab->name->text,
+			(unsigned long long)vocab->size, BYTES - 1);
+	diag_at(diag, "all bytes need %d", BYTES);
+	diag_label(diag, kind->span, "each byte is a token");
+	diag_note(diag, "the program stops at a byte of %llu or more",
+		  (unsigned long long)vocab->size);
 	return false;
 }
 

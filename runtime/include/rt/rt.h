@@ -193,6 +193,14 @@ struct rt_param {
 	 * size is the whole one. local_rows 0: whole, padded_rows x columns, groups unread. */
 	int64_t local_rows, local_columns;
 	int row_group, column_group; /* index into rt_plan.groups */
+	/* Cut once more, flat (ZeRO): of the elements of a layer here, padded, member g of
+	 * flat_group has those from g * slice on. 0: whole. The weight: only its slice is in
+	 * memory, at the start of the layer. The summed gradient: so, or in_place, where all
+	 * layers behind each other are one tensor that is cut. The moments: so, one copy or one a
+	 * layer. */
+	int64_t weight_slice, gradient_slice, moment_slice;
+	bool gradient_in_place;
+	int flat_group;              /* read if one of the slices is set */
 };
 
 enum rt_when { RT_CONSTANT, RT_LINEAR, RT_COSINE };
