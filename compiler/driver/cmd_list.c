@@ -165,6 +165,19 @@ static const char *doc_line(const struct node *node, struct arena *arena)
 	return arena_copy(arena, doc, strcspn(doc, "\n"));
 }
 
+/* A declaration as it is written, without the blanks that line it up with others. */
+static const char *written(struct work *work, struct span span)
+{
+	char *text = arena_text(work->keep, "%s", sources_text(work->sources, work->keep, span));
+	char *to = text;
+
+	for (const char *at = text; *at; at++)
+		if (*at != ' ' || at[1] != ' ')
+			*to++ = *at;
+	*to = '\0';
+	return text;
+}
+
 /* `size { }` and `option { }` of an architecture, each on a line. */
 static void add_parts(struct session *session, const struct node *architecture)
 {
@@ -180,7 +193,7 @@ static void add_parts(struct session *session, const struct node *architecture)
 			continue;
 		for (const struct node *at = inner->first; at; at = at->next)
 			list = arena_text(work->keep, "%s%s%s", list, *list ? ", " : "",
-					  sources_text(work->sources, work->keep, at->span));
+					  written(work, at->span));
 		text_add(&session->out, "  %s: %s\n", node_path_text(node->first, work->keep),
 			 list);
 	}

@@ -45,6 +45,7 @@ expect 0 list settings cluster
 holds out fabric
 expect 0 list architectures
 holds out kv_heads
+holds out 'qkv_bias : bool = false'
 expect 0 list params tiny.plan
 holds out 'param micro : seqs in 1..8 = 2'
 expect 0 list codes
