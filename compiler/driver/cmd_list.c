@@ -65,6 +65,27 @@ static void add_setting(struct session *session, const struct setting_row *row)
 			   words_text(row, arena)));
 }
 
+/* What a block takes beside the rows of the schema. */
+static const struct {
+	const char *block, *name, *type, *fallback, *meaning;
+} forms[] = {
+	{"cluster", "node", "block", "required", "nothing   devices and fabric of one machine"},
+	{"cluster", "node.devices", "form", "required", "nothing   N of DEVICE { changes }"},
+	{"cluster", "node.fabric", "form", "-", "nothing   link between devices of a node"},
+	{"cluster", "fabric", "form", "-", "nothing   link between nodes"},
+	{"device", "flops", "block", "-", "nothing   peak rates: bf16, tf32, fp32, fp64"},
+	{"train", "validate", "block", "-", "result    samples held out"},
+	{"optimizer", "betas", "list", "[0.9, 0.999]", "result    decay of both moments"},
+};
+
+static void add_forms(struct session *session, const char *block)
+{
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+		if (!strcmp(forms[i].block, block))
+			add_row(&session->out, forms[i].name, forms[i].type, forms[i].fallback,
+				forms[i].meaning);
+}
+
 static void list_settings(struct session *session, const struct argument *only)
 {
 	bool found = false;
@@ -82,6 +103,7 @@ static void list_settings(struct session *session, const struct argument *only)
 		for (uint32_t k = 0; k < block->nsettings; k++)
 			if (!schema_inner(&block->settings[k]))
 				add_setting(session, &block->settings[k]);
+		add_forms(session, block->name);
 	}
 	if (!found)
 		wrong_operand(session, *only, "there is no block `%s`", only->text);
@@ -143,6 +165,40 @@ static const char *doc_line(const struct node *node, struct arena *arena)
 	return arena_copy(arena, doc, strcspn(doc, "\n"));
 }
 
+/* A declaration as it is written, without the blanks that line it up with others. */
+static const char *written(struct work *work, struct span span)
+{
+	char *text = arena_text(work->keep, "%s", sources_text(work->sources, work->keep, span));
+	char *to = text;
+
+	for (const char *at = text; *at; at++)
+		if (*at != ' ' || at[1] != ' ')
+			*to++ = *at;
+	*to = '\0';
+	return text;
+}
+
+/* `size { }` and `option { }` of an architecture, each on a line. */
+static void add_parts(struct session *session, const struct node *architecture)
+{
+	struct work *work = &session->work;
+	const struct node *body = node_find(architecture, NODE_BODY);
+
+	for (const struct node *node = body ? body->first : NULL; node; node = node->next) {
+		const struct node *inner = node_find(node, NODE_BODY);
+		const char *list = "";
+
+		if (node->kind != NODE_BLOCK || !inner ||
+		    (!node_path_is(node->first, "size") && !node_path_is(node->first, "option")))
+			continue;
+		for (const struct node *at = inner->first; at; at = at->next)
+			list = arena_text(work->keep, "%s%s%s", list, *list ? ", " : "",
+					  written(work, at->span));
+		text_add(&session->out, "  %s: %s\n", node_path_text(node->first, work->keep),
+			 list);
+	}
+}
+
 /* Blocks `kind NAME { }` at the top of the library's files, as a plan would name them. */
 static void list_blocks(struct session *session, const char *kind)
 {
@@ -161,6 +217,8 @@ static void list_blocks(struct session *session, const char *kind)
 				continue;
 			text_add(&session->out, "%-24s %-28s %s\n", name->name->text, std->path,
 				 doc_line(node, work->keep));
+			if (!strcmp(kind, "architecture"))
+				add_parts(session, node);
 		}
 	}
 }
@@ -175,6 +233,12 @@ static void list_models(struct session *session, const struct argument *unused)
 {
 	(void)unused;
 	list_blocks(session, "model");
+}
+
+static void list_architectures(struct session *session, const struct argument *unused)
+{
+	(void)unused;
+	list_blocks(session, "architecture");
 }
 
 static void list_params(struct session *session, const struct argument *file)
@@ -207,6 +271,7 @@ static const struct {
 } lists[] = {
 	{"settings", list_settings, true}, {"params", list_params, true},
 	{"devices", list_devices, false},  {"models", list_models, false},
+	{"architectures", list_architectures, false},
 	{"units", list_units, false},      {"lints", list_lints, false},
 	{"quantities", list_quantities, false},
 	{"codes", list_codes, false},      {"std", list_std, false},

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/bug.h"
 #include "driver/commands.h"
@@ -17,8 +18,8 @@ static const char *const texts[DIAG_CODES] = {
 static int find(const char *what)
 {
 	for (int i = 0; i < DIAG_CODES; i++)
-		if (!strcmp(what, diag_row((enum diag_code)i)->code) ||
-		    !strcmp(what, diag_row((enum diag_code)i)->name))
+		if (!strcasecmp(what, diag_row((enum diag_code)i)->code) ||
+		    !strcasecmp(what, diag_row((enum diag_code)i)->name))
 			return i;
 	return DIAG_CODES;
 }

@@ -135,6 +135,9 @@ static bool unknown_option(struct reader *reader, const char *name, struct span 
 	diag_at(diag, "not known");
 	if (near)
 		diag_note(diag, "an option with a similar name exists: `--%s`", near);
+	if (reader->out->command == COMMAND_run)
+		diag_note(diag, "arguments of the program stand behind `--`: "
+				"`planc run x.plan -- --steps 3`");
 	diag_note(diag, "`planc help` prints all of them");
 	return false;
 }

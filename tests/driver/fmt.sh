@@ -33,12 +33,19 @@ for plan in "$here"/*.plan "$here"/../../examples/*.plan tiny.plan; do
 done
 holds full.plan 'allow W0506'
 
-for what in settings devices models units lints quantities codes std; do
+for what in settings devices models architectures units lints quantities codes std; do
 	expect 0 list $what
 	[ "$(wc -l <out)" -ge 3 ] || fail "list $what is nearly empty"
 done
 expect 0 list settings train
 holds out micro_batch
+expect 0 list settings optimizer
+holds out betas
+expect 0 list settings cluster
+holds out fabric
+expect 0 list architectures
+holds out kv_heads
+holds out 'qkv_bias : bool = false'
 expect 0 list params tiny.plan
 holds out 'param micro : seqs in 1..8 = 2'
 expect 0 list codes
@@ -47,6 +54,8 @@ while read -r code; do
 	expect 0 explain "$code"
 	[ "$(wc -l <out)" -ge 5 ] || fail "explain $code says too little"
 done <codes
+expect 0 explain e0401
+holds out 'E0401 '
 for shell in bash zsh fish; do
 	expect 0 completion $shell
 	command -v $shell >/dev/null 2>&1 || continue

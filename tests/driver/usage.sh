@@ -14,6 +14,7 @@ wrong 'a command is missing'
 wrong 'there is no command `chek`' chek tiny.plan
 wrong 'a command with a similar name exists: `check`' chek tiny.plan
 wrong 'there is no option `--colour`' check --colour tiny.plan
+wrong 'stand behind `--`' run tiny.plan --steps 3
 wrong 'a command is' ''
 wrong 'there is no option `-x`' check -x tiny.plan
 wrong 'too few operands' check
