@@ -49,6 +49,7 @@ struct parser {
 	bool deep;	     /* E0108 was reported */
 	bool failed;	     /* the grammar found an error already */
 	uint32_t last_error; /* its token */
+	uint32_t quiet;	     /* offset: end of a line that began with a fault */
 };
 
 /* Raw tokens to tokens: line ends that end a statement, brackets in balance, units told from

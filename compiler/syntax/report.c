@@ -468,6 +468,20 @@ static void note_habit(struct parser *parser, struct diag *diag, uint32_t at)
 		note_comma(diag);
 }
 
+/* Offset of the end of the line if its first token, the one at `lo`, already is a fault: the rest
+ * of such a line is no statement (prose whose comment mark is lost), and nothing more is said of
+ * it. */
+static uint32_t quiet_line(const struct source *source, uint32_t lo)
+{
+	const char *text = source->text;
+	uint32_t start = lo;
+	while (start > 0 && (text[start - 1] == ' ' || text[start - 1] == '\t'))
+		start--;
+	if (start > 0 && text[start - 1] != '\n')
+		return 0;
+	return lo + (uint32_t)strcspn(text + lo, "\n");
+}
+
 /* A syntax error at the token handed out last. */
 void report_unexpected(struct parser *parser, const char *const *expected, int count)
 {
@@ -476,11 +490,12 @@ void report_unexpected(struct parser *parser, const char *const *expected, int c
 	uint32_t at = parser->handed;
 	uint32_t after = 0;
 	struct token token = list[at];
-	bool told = follows(parser, at);
+	bool told = follows(parser, at) || token.lo < parser->quiet;
 	parser->failed = true;
 	parser->last_error = at;
 	if (told)
 		return;
+	parser->quiet = quiet_line(parser->source, token.lo);
 	if (lacks_equals(parser, at, &after)) {
 		report_no_equals(parser, after);
 		return;
