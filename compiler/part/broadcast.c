@@ -11,14 +11,6 @@ struct runs {
 	bool has[RUNS_MAX];         /* the shorter one has them */
 };
 
-static bool has_dim(struct dims dims, uint32_t dim)
-{
-	for (uint32_t i = 0; i < dims.n; i++)
-		if (dims.at[i] == dim)
-			return true;
-	return false;
-}
-
 /* What the plan noted already (plan/rules/rule_emitted_calls.c): an error for who asks for text. */
 static void refuse(struct lower *l)
 {
@@ -33,7 +25,7 @@ static struct runs runs_of(struct lower *l, struct dims whole, struct dims part)
 {
 	struct runs runs = {0};
 	for (uint32_t i = 0; i < whole.n; i++) {
-		bool has = has_dim(part, whole.at[i]);
+		bool has = dims_have(&part, whole.at[i]);
 		if (runs.n == 0 || runs.has[runs.n - 1] != has) {
 			if (runs.n == RUNS_MAX) {
 				refuse(l);

@@ -25,14 +25,6 @@ bool spread_same(const struct spread *a, const struct spread *b, uint32_t factor
 	return true;
 }
 
-static bool has_dim(struct dims dims, uint32_t dim)
-{
-	for (uint32_t i = 0; i < dims.n; i++)
-		if (dims.at[i] == dim)
-			return true;
-	return false;
-}
-
 /* A rule of the plan for this parameter and dim on this axis; NULL if there is none. */
 static const struct split_rule *rule_for(const struct graph *graph, const struct tensor *tensor,
 					 uint32_t dim)
@@ -55,7 +47,7 @@ static struct cut tensor_cut_of(const struct graph *graph, const struct factor *
 {
 	for (uint32_t i = 0; i < factor->tensor.n; i++) {
 		uint32_t dim = factor->tensor.at[i];
-		if (!has_dim(tensor->dims, dim))
+		if (!dims_have(&tensor->dims, dim))
 			continue;
 		const struct split_rule *rule = rule_for(graph, tensor, dim);
 		if (rule && rule->axis != factor->axis)
@@ -72,12 +64,12 @@ static struct cut wanted_on(const struct graph *graph, const struct factor *fact
 	bool weight = tensor->param != NO_ID;
 	bool given = tensor->role == ROLE_GIVEN || tensor->role == ROLE_CONSTANT;
 	if (factor->data)
-		return has_dim(tensor->dims, model->batch) ? cut_along(model->batch) : cut_whole;
+		return dims_have(&tensor->dims, model->batch) ? cut_along(model->batch) : cut_whole;
 	if (factor->size == 1 || given)
 		return cut_whole;
 	struct cut cut = tensor_cut_of(graph, factor, tensor);
 	if (cut.kind == SPREAD_WHOLE && factor->sequence && !weight &&
-	    has_dim(tensor->dims, model->batch) && has_dim(tensor->dims, model->tokens))
+	    dims_have(&tensor->dims, model->batch) && dims_have(&tensor->dims, model->tokens))
 		cut = cut_along(model->tokens);
 	return cut;
 }

@@ -7,14 +7,6 @@
 
 typedef bool spread_rule_fn(const struct rule_context *c, struct ask *ask);
 
-static bool has_dim(struct dims dims, uint32_t dim)
-{
-	for (uint32_t i = 0; i < dims.n; i++)
-		if (dims.at[i] == dim)
-			return true;
-	return false;
-}
-
 static struct dims dims_of(const struct rule_context *c, struct tensor_id t)
 {
 	return c->graph->tensors[t.at].dims;
@@ -50,14 +42,14 @@ static struct cut as_far_as(const struct rule_context *c, struct tensor_id t, st
 	bool rows = is_rows(c, cut);
 	const struct model *m = c->graph->model;
 	if (rows)
-		return has_dim(dims, m->batch) && has_dim(dims, m->tokens) ? cut : cut_whole;
-	return has_dim(dims, cut.dim) ? cut : cut_whole;
+		return dims_have(&dims, m->batch) && dims_have(&dims, m->tokens) ? cut : cut_whole;
+	return dims_have(&dims, cut.dim) ? cut : cut_whole;
 }
 
 static bool rule_lookup(const struct rule_context *c, struct ask *ask)
 {
 	struct cut w = wanted(c, c->node->in[1]);
-	bool rows = w.kind == SPREAD_CUT && has_dim(c->node->from, w.dim);
+	bool rows = w.kind == SPREAD_CUT && dims_have(&c->node->from, w.dim);
 	ask->in[0] = cut_whole;
 	ask->in[1] = w;
 	ask->out[0] = rows ? cut_partial : w;
@@ -67,7 +59,7 @@ static bool rule_lookup(const struct rule_context *c, struct ask *ask)
 static bool rule_lookup_backward(const struct rule_context *c, struct ask *ask)
 {
 	struct cut w = wanted(c, c->node->out[0]);
-	bool rows = w.kind == SPREAD_CUT && has_dim(c->node->from, w.dim);
+	bool rows = w.kind == SPREAD_CUT && dims_have(&c->node->from, w.dim);
 	ask->in[0] = cut_whole;
 	ask->in[1] = rows ? cut_whole : w;
 	ask->out[0] = w;
@@ -79,7 +71,7 @@ static int side(const struct rule_context *c, struct cut weight)
 {
 	if (weight.kind != SPREAD_CUT)
 		return 0;
-	return has_dim(c->node->from, weight.dim) ? -1 : 1;
+	return dims_have(&c->node->from, weight.dim) ? -1 : 1;
 }
 
 /* Rows of x pass where the weight is whole over the axis; another cut of x is one of a contracted
