@@ -2,6 +2,8 @@
 /* model.c: one function a segment. */
 #include "emit/emit_text.h"
 
+#include <string.h>
+
 /* What a segment is for, in a line above its function. */
 static const char *purpose(const struct segment *s)
 {
@@ -24,17 +26,16 @@ void emit_model_c(struct emitter *e)
 {
 	emit_head(e, "Segments");
 	text_add(e->out, "\n#include \"plan.h\"\n");
-	for (uint32_t i = 0; i < e->program->nsegments; i++) {
-		const struct segment *s = &e->program->segments[i];
+	const struct variants *variants = emit_segments(e);
+	for (uint32_t i = 0; i < variants->all.n; i++) {
+		const struct variant *v = &variants->all.at[i];
+		const struct segment *s = &v->program->segments[v->segment];
 		text_add(e->out, "\n/* %s */\n", purpose(s));
 		if (s->phase == PHASE_UPDATE)
 			emit_source(e, s->span, "");
 		text_add(e->out, "int %s(struct rt *rt, const struct rt_at *at)\n{\n",
-			 s->name->text);
-		e->out->indent++;
-		emit_steps(e, i);
-		text_add(e->out, "return 0;\n");
-		e->out->indent--;
-		text_add(e->out, "}\n");
+			 v->name);
+		text_raw(e->out, v->text, strlen(v->text));
+		text_add(e->out, "\treturn 0;\n}\n");
 	}
 }

@@ -59,9 +59,9 @@ static void emit_blocks(struct emitter *e, const struct param *param)
 }
 
 /* Which slices are here. */
-static void emit_slices(struct emitter *e, const struct param_buffers *b)
+static void emit_slices(struct emitter *e, const struct param_buffers *b,
+			const struct buffer *buffers)
 {
-	const struct buffer *buffers = e->program->buffers;
 	unsigned long long shard = b->shard;
 	if (!b->flat)
 		return;
@@ -92,29 +92,40 @@ static void emit_shape(struct emitter *e, const struct param *param)
 		 (unsigned long long)pieces.first);
 }
 
+/* The first stage that holds a parameter. */
+static const struct program *holder(const struct emitter *e, uint32_t param)
+{
+	const struct layout *l = e->stages;
+	while (l->program->params[param].weight == NO_ID)
+		l = l->next;
+	return l->program;
+}
+
 static void emit_param(struct emitter *e, uint32_t at)
 {
 	static const char *const inits[] = {"RT_INIT_ZERO", "RT_INIT_ONE", "RT_INIT_NORMAL"};
 	const struct param *param = &e->program->graph->params[at];
-	const struct param_buffers *b = &e->program->params[at];
-	const struct buffer *buffers = e->program->buffers;
+	const struct program *home = holder(e, at);
+	const struct param_buffers *b = &home->params[at];
+	const struct buffer *buffers = home->buffers;
 	text_add(e->out, "{\n");
 	e->out->indent++;
 	text_add(e->out, ".path = %s,\n.stored = %s,\n", emit_string(e, param->path),
 		 emit_string(e, param->stored));
 	emit_shape(e, param);
-	emit_slices(e, b);
+	emit_slices(e, b, buffers);
 	text_add(e->out, ".init = %s, .std = %s, .id = %u, .decay = %s,\n", inits[param->init],
 		 emit_double(e, param->std), param->stream, param->decay ? "true" : "false");
 	text_add(e->out, ".type = %s, .gradient_type = %s, .state_type = %s,\n",
 		 emit_rt_type(buffers[b->weight].type), emit_rt_type(buffers[b->gradient[0]].type),
 		 emit_rt_type(buffers[b->moment1].type));
-	if (b->master != NO_ID)
-		text_add(e->out, ".master = &place_%s,\n", buffers[b->master].name->text);
-	text_add(e->out, ".weight = &place_%s,\n.gradient = &place_%s,\n",
-		 buffers[b->weight].name->text, buffers[b->gradient[0]].name->text);
-	text_add(e->out, ".moment1 = &place_%s,\n.moment2 = &place_%s,\n",
-		 buffers[b->moment1].name->text, buffers[b->moment2].name->text);
+	if (!e->piped && b->master != NO_ID)
+		text_add(e->out, ".master = %s,\n", emit_place_of(e, b->master));
+	if (!e->piped)
+		text_add(e->out, ".weight = %s,\n.gradient = %s,\n.moment1 = %s,\n"
+				 ".moment2 = %s,\n",
+			 emit_place_of(e, b->weight), emit_place_of(e, b->gradient[0]),
+			 emit_place_of(e, b->moment1), emit_place_of(e, b->moment2));
 	e->out->indent--;
 	text_add(e->out, "},\n");
 }
@@ -126,5 +137,18 @@ void emit_params(struct emitter *e)
 	for (uint32_t i = 0; i < e->program->graph->nparams; i++)
 		emit_param(e, i);
 	e->out->indent--;
+	text_add(e->out, "};\n");
+}
+
+/* Where a stage has its parameters. */
+void emit_homes(struct emitter *e)
+{
+	text_add(e->out, "\nstatic const struct rt_param_home homes_%u[] = {\n", e->program->stage);
+	for (uint32_t i = 0; i < e->program->graph->nparams; i++) {
+		const struct param_buffers *b = &e->program->params[i];
+		text_add(e->out, "\t{%s, %s,\n\t %s, %s,\n\t %s},\n", emit_place_of(e, b->weight),
+			 emit_place_of(e, b->gradient[0]), emit_place_of(e, b->moment1),
+			 emit_place_of(e, b->moment2), emit_place_of(e, b->master));
+	}
 	text_add(e->out, "};\n");
 }

@@ -55,17 +55,23 @@ static void add_local(struct emitter *e, struct local_dims *dims, const struct s
 }
 
 /* Sizes of what a rank holds where a dim is cut, each once, in the order of their use. */
+static void add_locals(struct emitter *e, struct local_dims *dims, const struct program *program)
+{
+	for (uint32_t i = 0; i < program->nsegments; i++) {
+		const struct segment *s = &program->segments[i];
+		for (uint32_t k = 0; k < s->nsteps; k++) {
+			add_local(e, dims, &s->steps[k].rows);
+			for (uint32_t n = 0; n < s->steps[k].nsizes; n++)
+				add_local(e, dims, &s->steps[k].sizes[n]);
+		}
+	}
+}
+
 static void emit_local_dims(struct emitter *e)
 {
 	struct local_dims dims = {0};
-	for (uint32_t i = 0; i < e->program->nsegments; i++) {
-		const struct segment *s = &e->program->segments[i];
-		for (uint32_t k = 0; k < s->nsteps; k++) {
-			add_local(e, &dims, &s->steps[k].rows);
-			for (uint32_t n = 0; n < s->steps[k].nsizes; n++)
-				add_local(e, &dims, &s->steps[k].sizes[n]);
-		}
-	}
+	for (const struct layout *l = e->stages; l; l = l->next)
+		add_locals(e, &dims, l->program);
 	if (dims.all.n)
 		text_add(e->out, "\n/* What one rank holds of a dim that is cut. */\n");
 	for (uint32_t i = 0; i < dims.all.n; i++) {
@@ -79,11 +85,14 @@ static void emit_local_dims(struct emitter *e)
 static void emit_table(struct emitter *e)
 {
 	char *table = verdict_table(e->verdict, e->arena);
-	text_add(e->out, "\n/* Bytes of a rank.\n");
+	text_add(e->out, e->piped ? "\n/* Bytes of a rank of the heaviest stage, %s.\n"
+				  : "\n/* Bytes of a rank.\n",
+		 e->verdict->layout->program->roles[0].name->text);
 	for (char *line = strtok(table, "\n"); line; line = strtok(NULL, "\n"))
 		text_add(e->out, " * %s\n", line);
 	text_add(e->out, " */\n");
-	define(e, "ARENA_BYTES", e->layout->homes[0].arena, (struct span){0});
+	if (!e->piped)
+		define(e, "ARENA_BYTES", e->layout->homes[0].arena, (struct span){0});
 }
 
 static const char *life_text(enum life life)
@@ -112,9 +121,36 @@ static void emit_place(struct emitter *e, uint32_t buffer)
 }
 
 /* Elements of all slices of one layer. */
-static uint64_t flat_elements(struct emitter *e, uint32_t param, uint64_t shard)
+static uint64_t flat_elements(const struct program *program, uint32_t param, uint64_t shard)
 {
-	return shard * factors_ranks(&e->program->flow->factors, e->program->params[param].flat);
+	return shard * factors_ranks(&program->flow->factors, program->params[param].flat);
+}
+
+/* Where the number of layers is that of the stage. */
+static void emit_whole_piped(struct emitter *e, uint32_t param)
+{
+	const struct layout *l = e->stages;
+	while (l->program->params[param].weight == NO_ID)
+		l = l->next;
+	const struct param_buffers *p = &l->program->params[param];
+	const struct param *of = &l->program->graph->params[param];
+	const struct buffer *b = &l->program->buffers[p->gradient[0]];
+	unsigned long long stride = (b->elements + 63) / 64 * 64;
+	unsigned long long ranks = factors_ranks(&l->program->flow->factors, p->flat);
+	const char *name = of->name->text;
+	if (p->layered)
+		stride = flat_elements(l->program, param, p->shard);
+	if (of->region == REGION_REPEAT)
+		text_add(e->out, "#define ALL_%s (rt_layers(rt) * INT64_C(%llu))\n", name, stride);
+	else
+		define(e, arena_text(e->arena, "ALL_%s", name), p->layered ? stride : b->elements,
+		       (struct span){0});
+	if (p->layered) {
+		define(e, arena_text(e->arena, "FLAT_%s", name), stride, (struct span){0});
+		define(e, arena_text(e->arena, "SLICE_%s", name), p->shard, (struct span){0});
+	} else if (p->flat) {
+		text_add(e->out, "#define SLICE_%s RT_SLICE(ALL_%s, %llu)\n", name, name, ranks);
+	}
 }
 
 /* Elements of all layers of a parameter: equal for its weight, gradients and moments. */
@@ -124,6 +160,10 @@ static void emit_wholes(struct emitter *e)
 	text_add(e->out, "\n/* Elements of all layers of a parameter, padding between layers "
 			 "included. */\n");
 	for (uint32_t i = 0; i < graph->nparams; i++) {
+		if (e->piped) {
+			emit_whole_piped(e, i);
+			continue;
+		}
 		uint32_t weight = e->program->params[i].weight;
 		const struct buffer *b = &e->program->buffers[weight];
 		const struct place *p = &e->layout->homes[0].places[weight];
@@ -132,7 +172,7 @@ static void emit_wholes(struct emitter *e)
 		if (b->layers > 1)
 			elements = b->layers * (p->layer_stride / (b->bytes / b->elements));
 		if (e->program->params[i].layered)
-			elements = flat_elements(e, i, shard) * graph->params[i].layers;
+			elements = flat_elements(e->program, i, shard) * graph->params[i].layers;
 		define(e, arena_text(e->arena, "ALL_%s", graph->params[i].name->text), elements,
 		       (struct span){0});
 		if (shard)
@@ -140,7 +180,7 @@ static void emit_wholes(struct emitter *e)
 			       shard, (struct span){0});
 		if (e->program->params[i].layered)
 			define(e, arena_text(e->arena, "FLAT_%s", graph->params[i].name->text),
-			       flat_elements(e, i, shard), (struct span){0});
+			       flat_elements(e->program, i, shard), (struct span){0});
 	}
 }
 
@@ -166,8 +206,30 @@ static void emit_places_of(struct emitter *e, enum item item, enum life life)
 	}
 }
 
+/* Places differ by stage: they are numbered here, and lie in the tables of the roles. */
+static void emit_numbers(struct emitter *e)
+{
+	struct names names = emit_buffers(e);
+	text_add(e->out, "\n/* Buffers: where they lie is told by the role of a rank. */\n"
+			 "enum {\n");
+	for (uint32_t i = 0; i < names.all.n; i++)
+		text_add(e->out, "\tPLACE_%s,\n", names.all.at[i]->name->text);
+	text_add(e->out,
+		 "\tPLACES\n};\n"
+		 "#define WORKSPACE_BYTES (rt_place(rt, PLACE_workspace)->bytes)\n"
+		 "\n/* Address of a buffer: the copy that a segment works on, that of the next "
+		 "layer, of the next level. */\n"
+		 "#define HERE(name) rt_buffer(rt, rt_place(rt, PLACE_##name), at, 0)\n"
+		 "#define NEXT(name) rt_buffer(rt, rt_place(rt, PLACE_##name), at, 1)\n"
+		 "#define ABOVE(name) rt_buffer(rt, rt_place(rt, PLACE_##name), &above, 0)\n");
+}
+
 static void emit_places(struct emitter *e)
 {
+	if (e->piped) {
+		emit_numbers(e);
+		return;
+	}
 	text_add(e->out, "\n/* Where every buffer lies in the arena, in bytes. */\n");
 	text_add(e->out, "#define PLACE(name, ...) \\\n"
 			 "\tstatic const struct rt_place place_##name __attribute__((unused)) = "
@@ -189,9 +251,10 @@ static void emit_declarations(struct emitter *e)
 	for (uint32_t i = 0; i < e->program->ngroups; i++)
 		text_add(e->out, " GROUP_%s,", e->program->groups[i].name->text);
 	text_add(e->out, " GROUPS };\n\n/* Segments: model.c. */\n");
-	for (uint32_t i = 0; i < e->program->nsegments; i++)
+	const struct variants *variants = emit_segments(e);
+	for (uint32_t i = 0; i < variants->all.n; i++)
 		text_add(e->out, "int %s(struct rt *rt, const struct rt_at *at);\n",
-			 e->program->segments[i].name->text);
+			 variants->all.at[i].name);
 }
 
 void emit_plan_h(struct emitter *e)

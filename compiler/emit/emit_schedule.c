@@ -2,38 +2,74 @@
 /* schedule.c: what a rank does in a step, the tables that describe the program, main. */
 #include "emit/emit_text.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/num.h"
 
+static const char *segment_name(struct emitter *e, uint32_t segment)
+{
+	return e->segments[e->program->stage][segment];
+}
+
+static const char *first_layer(const struct emitter *e, const struct sweep *sweep)
+{
+	uint64_t last = e->program->graph->model->layers - 1;
+	bool low = sweep->first == 0 || last == 0;
+	if (e->piped)
+		return sweep->when == FIRST_CHUNK ? "at->layer" : "at->layer + at->layers - 1";
+	return low ? "0" : "N_LAYERS - 1";
+}
+
+/* Of a turn: the layers of its chunk; elsewhere all. */
+static const char *loop_head(const struct emitter *e, const struct sweep *sweep, bool turn)
+{
+	static const char *const heads[2][2] = {
+		{"for (here.layer = 0; here.layer < N_LAYERS; here.layer++) {\n",
+		 "for (here.layer = N_LAYERS - 1; here.layer >= 0; here.layer--) {\n"},
+		{"for (here.layer = at->layer; here.layer < at->layer + at->layers; "
+		 "here.layer++) {\n",
+		 "for (here.layer = at->layer + at->layers - 1; here.layer >= at->layer; "
+		 "here.layer--) {\n"}};
+	if (e->piped && !turn)
+		return "for (here.layer = 0; here.layer < rt_layers(rt); here.layer++) {\n";
+	return heads[e->piped][sweep->step < 0];
+}
+
+/* Only the turns of one chunk, where a stage has several. */
+static void emit_when(struct emitter *e, const struct sweep *sweep)
+{
+	uint32_t chunks = e->program->roles[0].schedule.chunks;
+	if (chunks == 1 || sweep->when == EVERY_CHUNK)
+		return;
+	text_add(e->out, "if (at->chunk == %u)\n\t",
+		 sweep->when == FIRST_CHUNK ? 0 : chunks - 1);
+}
+
 static void emit_calls(struct emitter *e, const struct sweep *sweep, bool layers)
 {
-	const struct program *p = e->program;
-	uint64_t last = p->graph->model->layers - 1;
-	const char *which = sweep->first == 0 || last == 0 ? "0" : "N_LAYERS - 1";
-	if (sweep->count && sweep->step > 0)
-		text_add(e->out, "for (here.layer = 0; here.layer < N_LAYERS; here.layer++) {\n");
-	else if (sweep->count)
-		text_add(e->out,
-			 "for (here.layer = N_LAYERS - 1; here.layer >= 0; here.layer--) {\n");
-	else if (layers)
-		text_add(e->out, "here.layer = %s;\n", which);
+	if (sweep->count)
+		text_add(e->out, "%s", loop_head(e, sweep, layers));
+	else if (layers && (!e->piped || sweep->when != EVERY_CHUNK))
+		text_add(e->out, "here.layer = %s;\n", first_layer(e, sweep));
 	e->out->indent += sweep->count > 0;
-	for (uint32_t k = 0; k < sweep->ncalls; k++)
+	for (uint32_t k = 0; k < sweep->ncalls; k++) {
+		emit_when(e, sweep);
 		text_add(e->out, "RT_TRY(%s(rt, &here));\n",
-			 p->segments[sweep->calls[k].segment].name->text);
+			 segment_name(e, sweep->calls[k].segment));
+	}
 	e->out->indent -= sweep->count > 0;
 	if (sweep->count)
 		text_add(e->out, "}\n");
 }
 
-/* A function that follows a body. `at`: it is handed which copy to work on. */
-static void emit_body(struct emitter *e, const char *what, const char *name,
-		      const struct body *body, const char *parameter, const char *start,
-		      bool layers)
+/* The inside of a function that follows a body. `start`: which copy it works on. */
+static const char *body_text(struct emitter *e, const struct body *body, const char *start,
+			     bool layers)
 {
-	text_add(e->out, "\n/* %s */\nstatic int %s(struct rt *rt%s)\n{\n", what, name, parameter);
-	e->out->indent++;
+	struct text text = text_new(e->arena), *out = e->out;
+	e->out = &text;
+	text.indent++;
 	if (body->nsweeps)
 		text_add(e->out, "struct rt_at here = %s;\n", start);
 	else
@@ -41,23 +77,65 @@ static void emit_body(struct emitter *e, const char *what, const char *name,
 	for (uint32_t i = 0; i < body->nsweeps; i++)
 		emit_calls(e, &body->sweeps[i], layers);
 	text_add(e->out, "return 0;\n");
-	e->out->indent--;
-	text_add(e->out, "}\n");
+	e->out = out;
+	return text.at;
 }
 
-static void emit_bodies(struct emitter *e, const struct role *role)
+static const struct body_row {
+	const char *what, *name, *parameter, *start;
+	size_t body;
+	bool layers;
+} body_rows[BODIES] = {
+#define BODY(field) offsetof(struct role, field)
+	[BODY_START] = {"Once, when the weights are there.", "start_run", "", "{0}", BODY(start),
+			false},
+	[BODY_BEGIN] = {"At the head of each step.", "begin", "", "{0}", BODY(begin), false},
+	[BODY_FORWARD] = {"One micro-batch; outside the layers, `layer` is the neighbouring one.",
+			  "forward", ", const struct rt_at *at", "*at", BODY(forward), true},
+	[BODY_BACKWARD] = {"The way back.", "backward", ", const struct rt_at *at", "*at",
+			   BODY(backward), true},
+	[BODY_MERGE] = {"Two finished lanes become one: the balanced tree.", "merge",
+			", int64_t level", "{.level = level}", BODY(merge), false},
+	[BODY_UPDATE] = {"At the end of each step.", "update", "", "{0}", BODY(update), false},
+#undef BODY
+};
+
+static const struct body *body_of(const struct program *program, const struct body_row *row)
 {
-	const char *at = ", const struct rt_at *at";
-	emit_body(e, "Once, when the weights are there.", "start_run", &role->start, "", "{0}",
-		  false);
-	emit_body(e, "At the head of each step.", "begin", &role->begin, "", "{0}", false);
-	emit_body(e, "One micro-batch; outside the layers, `layer` is the neighbouring one.",
-		  "forward", &role->forward, at, "*at", true);
-	emit_body(e, "The way back.", "backward", &role->backward, at, "*at", true);
-	if (role->merge.nsweeps)
-		emit_body(e, "Two finished lanes become one: the balanced tree.", "merge",
-			  &role->merge, ", int64_t level", "{.level = level}", false);
-	emit_body(e, "At the end of each step.", "update", &role->update, "", "{0}", false);
+	return (const struct body *)(const void *)((const char *)&program->roles[0] + row->body);
+}
+
+/* One function for all stages that do the same. */
+static void emit_body(struct emitter *e, enum body_kind kind)
+{
+	const struct body_row *row = &body_rows[kind];
+	struct variants all = {0};
+	uint32_t n = 0, *index = ARENA_ARRAY(e->arena, uint32_t, e->program->stages + 1);
+	for (const struct layout *l = e->stages; l; l = l->next) {
+		emit_stage(e, l);
+		const struct body *body = body_of(e->program, row);
+		index[n++] = variants_add(e, &all, 0, body_text(e, body, row->start, row->layers),
+					  0);
+	}
+	emit_stage(e, e->stages);
+	variants_name(e, &all, 0, row->name);
+	for (uint32_t i = 0; i < n; i++)
+		e->bodies[i][kind] = all.all.at[index[i]].name;
+	for (uint32_t i = 0; i < all.all.n; i++) {
+		text_add(e->out, "\n/* %s */\nstatic int %s(struct rt *rt%s)\n{\n", row->what,
+			 all.all.at[i].name, row->parameter);
+		text_raw(e->out, all.all.at[i].text, strlen(all.all.at[i].text));
+		text_add(e->out, "}\n");
+	}
+}
+
+static void emit_bodies(struct emitter *e)
+{
+	uint32_t n = e->piped ? e->program->stages : 1;
+	e->bodies = arena_array(e->arena, n, sizeof *e->bodies);
+	for (enum body_kind kind = 0; kind < BODIES; kind++)
+		if (kind != BODY_MERGE || body_of(e->program, &body_rows[kind])->nsweeps)
+			emit_body(e, kind);
 }
 
 static void emit_axes(struct emitter *e)
@@ -76,58 +154,6 @@ static void emit_axes(struct emitter *e)
 	if (e->program->ngroups == 0)
 		text_add(e->out, "\t{\"\", 0},\n");
 	text_add(e->out, "};\n");
-}
-
-static void emit_items(struct emitter *e)
-{
-	text_add(e->out, "\n/* The memory table: bytes. */\n"
-			 "static const struct rt_item items[] = {\n");
-	for (uint32_t i = 0; i < e->verdict->nlines; i++) {
-		const struct verdict_line *line = &e->verdict->lines[i];
-		text_add(e->out, "\t{%s, %d, %llu},\n", emit_string(e, line->name), line->depth,
-			 (unsigned long long)line->bytes);
-	}
-	text_add(e->out, "};\n");
-}
-
-static const char *place_of(struct emitter *e, uint32_t buffer)
-{
-	return arena_text(e->arena, "&place_%s", e->program->buffers[buffer].name->text);
-}
-
-static void emit_role(struct emitter *e, const struct role *role)
-{
-	const struct buffer *logits = &e->program->buffers[role->logits];
-	const struct flow *flow = e->program->flow;
-	uint32_t vocab = logits->dims.at[logits->dims.n - 1];
-	uint32_t cuts = spread_cuts(&logits->spread, &flow->factors, vocab);
-	text_add(e->out, "\n/* Every micro-batch forward, then backward. */\n");
-	text_add(e->out, "static const struct rt_schedule_run runs[] = {\n");
-	for (uint32_t i = 0; i < role->schedule.nruns; i++) {
-		const struct rt_schedule_run *run = &role->schedule.runs[i];
-		text_add(e->out, "\t{%u, {%d, %d}, %u},\n", run->count, run->backward[0],
-			 run->backward[1], run->turns);
-	}
-	text_add(e->out, "};\n\nstatic const struct rt_role roles[] = {{\n");
-	e->out->indent++;
-	text_add(e->out, ".name = \"%s\",\n.schedule = {%u, %u, %u, runs, %u},\n",
-		 role->name->text, role->schedule.micro_batches, role->schedule.chunks,
-		 role->schedule.slots, role->schedule.nruns);
-	text_add(e->out, ".arena = ARENA_BYTES,\n.start = start_run,\n.begin = begin,\n"
-			 ".forward = forward,\n.backward = backward,\n");
-	if (role->merge.nsweeps)
-		text_add(e->out, ".merge = merge,\n");
-	text_add(e->out, ".update = update,\n.tokens = %s,\n.targets = %s,\n",
-		 place_of(e, role->tokens), place_of(e, role->targets));
-	text_add(e->out, ".control = %s,\n.sums = %s,\n.logits = %s,\n", place_of(e, role->control),
-		 place_of(e, role->sums), place_of(e, role->logits));
-	text_add(e->out, ".logits_type = %s,\n.logits_columns = %s,\n",
-		 emit_rt_type(logits->type), emit_dim(e, vocab, false, cuts));
-	if (cuts)
-		text_add(e->out, ".logits_group = %s,\n", emit_group(e, cuts));
-	text_add(e->out, ".items = items,\n.nitems = %u,\n", e->verdict->nlines);
-	e->out->indent--;
-	text_add(e->out, "}};\n");
 }
 
 static void emit_train(struct emitter *e)
@@ -206,7 +232,10 @@ static void emit_table(struct emitter *e)
 		 (unsigned long long)e->verdict->params, e->program->flow->factors.n,
 		 (long long)e->plan->devices);
 	text_add(e->out, ".roles = roles,\n.nroles = %u,\n.groups = groups,\n.ngroups = %u,\n",
-		 p->nroles, p->ngroups);
+		 p->stages, p->ngroups);
+	if (e->piped)
+		text_add(e->out, ".stages = %u,\n.pipeline_group = %u,\n", p->stages,
+			 p->pipeline_group);
 	text_add(e->out, ".data_group = %u,\n.param = params,\n.nparam = %u,\n", p->data_group,
 		 p->graph->nparams);
 	emit_train(e);
@@ -225,11 +254,10 @@ void emit_schedule_c(struct emitter *e)
 {
 	emit_head(e, "Schedule and tables");
 	text_add(e->out, "\n#include \"plan.h\"\n");
-	emit_bodies(e, &e->program->roles[0]);
+	emit_segments(e);
+	emit_bodies(e);
 	emit_axes(e);
-	emit_items(e);
-	emit_params(e);
-	emit_role(e, &e->program->roles[0]);
+	emit_roles(e);
 	emit_table(e);
 	text_add(e->out, "\nint main(int argc, char **argv)\n{\n"
 			 "\treturn rt_main(argc, argv, &plan);\n}\n");

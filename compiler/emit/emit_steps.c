@@ -23,6 +23,8 @@ static const struct row_counts rows[] = {
 /* The local variable that holds a use's address. */
 static const char *local(struct emitter *e, const struct use *use)
 {
+	if (use->buffer == NO_ID)
+		return "NULL";
 	const char *name = emit_name(e, e->program->buffers[use->buffer].name);
 	if (use->layer_plus)
 		return arena_text(e->arena, "%s_next", name);
@@ -54,7 +56,10 @@ static char *rows_of(struct emitter *e, const struct step *step)
 			continue;
 		const char *name = graph->params[b->param].name->text;
 		bool slice = step->flags & STEP_SHARD || b->flat;
-		if (slice && !(step->flags & STEP_SHARD) && b->layers > 1)
+		bool layers = slice && !(step->flags & STEP_SHARD);
+		if (layers && e->piped && graph->params[b->param].region == REGION_REPEAT)
+			return arena_text(e->arena, "rt_layers(rt) * SLICE_%s", name);
+		if (layers && b->layers > 1)
 			return arena_text(e->arena, "%llu * SLICE_%s",
 					  (unsigned long long)b->layers, name);
 		return arena_text(e->arena, "%s_%s",
@@ -66,6 +71,12 @@ static char *rows_of(struct emitter *e, const struct step *step)
 	return arena_text(e->arena, "%lld", (long long)step->rows.value);
 }
 
+/* The number of a layer in the whole model, added to a random stream. */
+static const char *stream_layer(const struct emitter *e)
+{
+	return e->piped ? " + at->layer + at->shift" : " + at->layer";
+}
+
 static void emit_sizes(struct emitter *e, const struct step *step)
 {
 	if (step->nsizes == 0)
@@ -74,7 +85,7 @@ static void emit_sizes(struct emitter *e, const struct step *step)
 	for (uint32_t i = 0; i < step->nsizes; i++) {
 		const char *size = step->flags & STEP_WHOLE ? rows_of(e, step)
 							    : emit_size(e, &step->sizes[i]);
-		const char *layer = i == 0 && step->stream_by_layer ? " + at->layer" : "";
+		const char *layer = i == 0 && step->stream_by_layer ? stream_layer(e) : "";
 		text_add(e->out, "%s%s%s", i ? ", " : "", size, layer);
 	}
 	text_add(e->out, "},\n");
@@ -168,7 +179,7 @@ static void emit_attend(struct emitter *e, const struct step *step)
 	if (u[control].buffer != NO_ID)
 		text_add(e->out, ".stream_id = %s%s, .control = %s,\n",
 			 emit_size(e, &step->sizes[5]),
-			 step->stream_by_layer ? " + at->layer" : "", local(e, &u[control]));
+			 step->stream_by_layer ? stream_layer(e) : "", local(e, &u[control]));
 	if (u[control].buffer != NO_ID && step->sizes[6].index_in)
 		text_add(e->out, ".first_head = %s, .all_heads = %s,\n",
 			 emit_size(e, &step->sizes[6]), emit_size(e, &step->sizes[7]));
@@ -205,7 +216,9 @@ static void emit_clear(struct emitter *e, const struct step *step)
 	text_add(e->out, "RT_TRY(rt_clear(rt, 0, &(struct rt_clear){\n");
 	text_add(e->out, "\t.at = %s,\n", local(e, use));
 	if (b->levels > 1)
-		text_add(e->out, "\t.bytes = %splace_%s.level_stride,\n",
+		text_add(e->out,
+			 e->piped ? "\t.bytes = %srt_place(rt, PLACE_%s)->level_stride,\n"
+				  : "\t.bytes = %splace_%s.level_stride,\n",
 			 use->level_plus ? "" : "N_LEVELS * ", b->name->text);
 	else if (b->param != NO_ID)
 		text_add(e->out, "\t.bytes = %s * %d,\n", rows_of(e, step),
@@ -244,10 +257,23 @@ static void emit_collective(struct emitter *e, const struct step *step)
 		 max ? "" : ", RT_ORDER_TREE");
 }
 
+/* One stage to another one. */
+static void emit_hand(struct emitter *e, const struct step *step)
+{
+	text_add(e->out, "RT_TRY(rt_hand(rt, 0, GROUP_%s, %u, %u, %s,\n",
+		 e->program->groups[step->group].name->text, step->peers[0], step->peers[1],
+		 local(e, &step->uses[0]));
+	text_add(e->out, "\t       %s, %s));\n", rows_of(e, step), emit_rt_type(step->type));
+}
+
 static void emit_step(struct emitter *e, const struct step *step)
 {
 	if (step->first_only)
 		text_add(e->out, "if (at->micro_batch == 0)\n\t");
+	if (step->kind == STEP_COLLECTIVE && step->collective == COLLECTIVE_HAND) {
+		emit_hand(e, step);
+		return;
+	}
 	if (step->kind == STEP_COLLECTIVE) {
 		if (step->collective <= COLLECTIVE_MAX)
 			emit_collective(e, step);

@@ -5,11 +5,20 @@
 
 #include "emit/emit.h"
 
+/* Functions of a role. */
+enum body_kind { BODY_START, BODY_BEGIN, BODY_FORWARD, BODY_BACKWARD, BODY_MERGE, BODY_UPDATE,
+		 BODIES };
+
 struct emitter {
 	const struct plan *plan;
+	/* of the stage that is printed now (emit_stage) */
 	const struct program *program;
 	const struct layout *layout;
-	const struct verdict *verdict;
+	const struct verdict *verdict; /* of the heaviest stage */
+	const struct layout *stages;   /* a list, of stage 0 first */
+	bool piped;                    /* several stages: places are looked up by the role */
+	const char *const **segments;  /* by stage and segment: the name of its function */
+	const char *(*bodies)[BODIES]; /* by stage: names of the functions of its role */
 	struct work *work;
 	struct arena *arena;
 	struct text *out;
@@ -42,11 +51,44 @@ int emit_bytes(enum rt_type type);
  */
 void emit_source(struct emitter *e, struct span span, const char *prefix);
 
+/* ---- stages (emit_stages.c) ---- */
+
+/* Turns the emitter to a stage. */
+void emit_stage(struct emitter *e, const struct layout *layout);
+
+/* Functions of one purpose, a text each: stages with the same text share the function. */
+struct variant {
+	const char *name, *text;
+	const struct program *program; /* of the first stage that has it */
+	uint32_t segment;
+};
+struct variants {
+	VEC(struct variant) all;
+};
+/* Names all functions called `base` of `variants` from `first` on: `base` if it is one, else with
+ * its kind of stage: first, middle, last. */
+void variants_name(struct emitter *e, struct variants *variants, uint32_t first, const char *base);
+/* Index of the text among those from `first` on, added if new. */
+uint32_t variants_add(struct emitter *e, struct variants *variants, uint32_t first,
+		      const char *text, uint32_t segment);
+
+/* All segments of all stages; sets e->segments. */
+struct variants *emit_segments(struct emitter *e);
+/* Buffers of all stages by name, each once. */
+struct names {
+	VEC(const struct buffer *) all;
+};
+struct names emit_buffers(struct emitter *e);
+/* Address of the place of a buffer, as a table has it. */
+const char *emit_place_of(struct emitter *e, uint32_t buffer);
+
 /* The files. */
 void emit_plan_h(struct emitter *e);
 void emit_model_c(struct emitter *e);
 void emit_schedule_c(struct emitter *e);
 void emit_params(struct emitter *e);
+void emit_homes(struct emitter *e);
+void emit_roles(struct emitter *e);
 void emit_makefile(struct emitter *e);
 void emit_manifest(struct emitter *e, const struct artifacts *files);
 

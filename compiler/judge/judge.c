@@ -72,7 +72,8 @@ static void add_quantities(struct verdict *out, const struct program *program)
 	out->bubble = bubble_of(plan);
 }
 
-void judge(const struct layout *layout, struct verdict *out, struct work *work)
+/* On one stage. */
+static void judge_layout(const struct layout *layout, struct verdict *out, struct work *work)
 {
 	const struct home *home;
 
@@ -85,5 +86,19 @@ void judge(const struct layout *layout, struct verdict *out, struct work *work)
 	add_quantities(out, layout->program);
 	add_bytes(out, out->plan);
 	lines_build(out, work);
+}
+
+void judge(const struct layout *layout, struct verdict *out, struct work *work)
+{
+	uint32_t n = layout->program->stages, best = 0, i = 0;
+	struct verdict *all = ARENA_ARRAY(work->keep, struct verdict, n ? n : 1);
+
+	for (; layout; layout = layout->next, i++) {
+		judge_layout(layout, &all[i], work);
+		if (all[i].arena > all[best].arena)
+			best = i;
+	}
+	*out = all[best];
+	out->stages = i > 1 ? all : NULL;
 	rules_run(out, work);
 }

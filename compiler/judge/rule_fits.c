@@ -139,7 +139,7 @@ static const char *ranks_text(const struct verdict *verdict, struct arena *arena
 	const struct program *program = verdict->layout->program;
 	long long devices = verdict->plan->devices;
 
-	if (program->nroles > 1)
+	if (program->nroles > 1 || program->stages > 1)
 		return arena_text(arena, "peak on the ranks of %s, ",
 				  program->roles[verdict->role].name->text);
 	if (devices < 2)

@@ -12,8 +12,9 @@ struct verdict_line {
 };
 
 struct verdict {
+	const struct verdict *stages; /* by stage: the same for each; NULL: one stage */
 	const struct plan *plan;
-	const struct layout *layout;
+	const struct layout *layout; /* of the heaviest stage */
 	uint64_t params; /* logical weights */
 	uint64_t arena, outside, reserve, peak,
 		capacity; /* bytes; peak = arena + outside + reserve */

@@ -83,12 +83,25 @@ static uint32_t words(struct lower *l, const char *name, enum rt_type type, uint
 	return buffer_add(l, b);
 }
 
-/* Positions are laid out only for models that read them. */
-static bool is_read(const struct graph *g, struct tensor_id t)
+uint64_t param_layers(const struct lower *l, uint32_t param)
 {
+	const struct param *p = &l->graph->params[param];
+	return p->region == REGION_REPEAT ? l->layers : p->layers;
+}
+
+bool param_layered(const struct lower *l, uint32_t param)
+{
+	const struct param *p = &l->graph->params[param];
+	return p->layers > 1 || (l->stages->n > 1 && p->region == REGION_REPEAT);
+}
+
+/* Laid out only for models, and on stages, that read them. */
+static bool is_read(const struct lower *l, struct tensor_id t)
+{
+	const struct graph *g = l->graph;
 	for (uint32_t i = 0; i < g->nnodes; i++)
 		for (uint32_t k = 0; k < g->nodes[i].nin; k++)
-			if (g->nodes[i].in[k].at == t.at)
+			if (g->nodes[i].in[k].at == t.at && l->has[g->nodes[i].region])
 				return true;
 	return false;
 }
@@ -97,10 +110,12 @@ static void data_buffers(struct lower *l)
 {
 	const struct graph *g = l->graph;
 	uint32_t *given[GIVENS] = {&l->tokens, &l->targets, NULL};
+	bool piped = l->stages->n > 1;
+	l->tokens = l->targets = NO_ID;
 	l->span = l->plan->span;
 	for (uint32_t i = 0; i < GIVENS; i++) {
 		const struct tensor *t = &g->tensors[g->given[i].at];
-		if (!given[i] && !is_read(g, g->given[i]))
+		if ((!given[i] || piped) && !is_read(l, g->given[i]))
 			continue;
 		struct buffer b =
 			buffer_new(l, t->name->text, ITEM_DATA, RT_I32, LIFE_RUN, t->dims);
@@ -111,6 +126,7 @@ static void data_buffers(struct lower *l)
 	l->control = words(l, "control", RT_F64, RT_CONTROL_WORDS, LIFE_RUN, 1);
 	l->sums = words(l, "loss_sums", RT_F64, 2, LIFE_STEP, l->levels);
 	l->exact = words(l, "norm_words", RT_I64, RT_EXACT_WORDS, LIFE_RUN, 1);
+	l->buffers.at[l->sums].common = l->buffers.at[l->exact].common = piped;
 }
 
 /* What lies behind the last layer so that all slices are of equal size. */
@@ -142,13 +158,13 @@ static uint32_t param_buffer(struct lower *l, uint32_t param, const char *name, 
 	struct buffer b = buffer_new(l, name, item, type, life, dims);
 	held_as(l, &b, p->weight);
 	b.param = param;
-	b.layers = p->layers;
+	b.layers = param_layers(l, param);
 	b.levels = life == LIFE_STEP ? l->levels : 1;
 	if (cut->flat && holds_slice(l, item)) {
 		b.dims.n = 0;
 		b.elements = cut->shard;
 		b.flat = cut->flat;
-		b.layers = cut->layered ? p->layers : 1;
+		b.layers = cut->layered ? param_layers(l, param) : 1;
 	} else {
 		b.tail = tail_of(l, param, &b);
 		if (cut->layered)
@@ -215,14 +231,24 @@ static void carried_buffers(struct lower *l)
 	struct buffer b = buffer_new(l, arena_text(l->work->keep, "carried_%s", x->name->text),
 				     ITEM_ACTIVATIONS, x->type, LIFE_SLOT, x->dims);
 	held_as(l, &b, g->carried_out);
-	if (!num_add(l->model->layers, 1, &b.layers))
+	if (!num_add(l->deepest, 1, &b.layers))
 		l->overflow = true;
-	uint32_t value = buffer_add(l, b);
+	b.slots = l->slots;
+	uint32_t value = l->carried = buffer_add(l, b);
 	b = buffer_new(l, arena_text(l->work->keep, "carried_%s_grad", x->name->text), ITEM_WORKING,
 		       dx->type, LIFE_TURN, dx->dims);
 	held_as(l, &b, g->adjoint_in);
 	b.layers = 2;
-	uint32_t adjoint = buffer_add(l, b);
+	uint32_t adjoint = l->adjoint = buffer_add(l, b);
+	if (l->received) {
+		b.name = name_of(l->work->names, arena_text(l->work->keep, "%s_received",
+							    b.name->text));
+		b.item = ITEM_COMM;
+		b.life = LIFE_RUN;
+		b.layers = 1;
+		b.slots = l->received;
+		l->arrived = buffer_add(l, b);
+	}
 	l->sites[l->storage[g->carried_in.at]] = (struct site){value, 0};
 	l->sites[l->storage[g->carried_out.at]] = (struct site){value, 1};
 	l->sites[l->storage[g->adjoint_in.at]] = (struct site){adjoint, 0};
@@ -235,7 +261,8 @@ static void tensor_buffer(struct lower *l, uint32_t t)
 	bool adjoint = tensor->role == ROLE_ADJOINT, constant = tensor->role == ROLE_CONSTANT;
 	enum item item = constant ? ITEM_DATA : ITEM_ACTIVATIONS;
 	enum life life = constant ? LIFE_RUN : adjoint ? LIFE_TURN : LIFE_SLOT;
-	if (l->sites[t].buffer != NO_ID || l->storage[t] != t || tensor->role == ROLE_GIVEN)
+	if (l->sites[t].buffer != NO_ID || l->storage[t] != t || tensor->role == ROLE_GIVEN ||
+	    tensor->param != NO_ID || (!constant && !l->has[tensor->region]))
 		return;
 	if (!constant && !l->outlives[t]) {
 		life = LIFE_SEGMENT;
@@ -246,8 +273,10 @@ static void tensor_buffer(struct lower *l, uint32_t t)
 	l->span = tensor->span;
 	struct buffer b = buffer_new(l, tensor->name->text, item, tensor->type, life, tensor->dims);
 	held_as(l, &b, (struct tensor_id){t});
+	if (life == LIFE_SLOT)
+		b.slots = l->slots;
 	if (life == LIFE_SLOT && tensor->region == REGION_REPEAT)
-		b.layers = l->model->layers;
+		b.layers = l->deepest;
 	if (t == l->graph->logits.at)
 		b.part = "logits";
 	b.from = NO_ID;
@@ -267,10 +296,19 @@ void lower_buffers(struct lower *l)
 	const struct graph *g = l->graph;
 	for (uint32_t i = 0; i < g->ntensors; i++)
 		l->sites[i] = (struct site){NO_ID, 0};
+	l->carried = l->adjoint = l->arrived = NO_ID;
+	for (uint32_t i = 0; i < g->nparams; i++) {
+		struct param_buffers *p = &l->program->params[i];
+		p->weight = p->master = p->moment1 = p->moment2 = p->window = NO_ID;
+		for (uint32_t k = 0; k < SITES_MAX; k++)
+			p->gradient[k] = NO_ID;
+	}
 	for (uint32_t i = 0; i < g->nparams; i++)
-		weights_and_gradients(l, i);
+		if (l->here[i])
+			weights_and_gradients(l, i);
 	for (uint32_t i = 0; i < g->nparams; i++)
-		optimizer_state(l, i);
+		if (l->here[i])
+			optimizer_state(l, i);
 	data_buffers(l);
 	workspace_buffer(l);
 	carried_buffers(l);

@@ -237,7 +237,7 @@ static bool ask(struct collector *c, const struct graph_node *node, struct asks 
 		struct ask one = {0};
 		context.factor = f;
 		context.partial = is_partial(c, node, factor->axis);
-		if (factor->data || factor->size == 1) {
+		if (factor->data || factor->pipeline || factor->size == 1) {
 			for (uint32_t i = 0; i < node->nin; i++)
 				one.in[i] = operand_cut(c, node, i, f);
 			for (uint32_t i = 0; i < node->nout; i++)
@@ -492,6 +492,17 @@ static struct tensor_id kept(struct collector *c, struct tensor_id t)
 	return v ? v->local : (struct tensor_id){NO_ID};
 }
 
+/* A version belongs to where it is made, which may be after the tensor it came from. */
+static void regions_of_makers(struct graph *g)
+{
+	for (uint32_t i = 0; i < g->nnodes; i++)
+		for (uint32_t k = 0; k < g->nodes[i].nout; k++) {
+			uint32_t t = g->nodes[i].out[k].at;
+			if (t != NO_ID && g->tensors[t].param == NO_ID)
+				g->tensors[t].region = g->nodes[i].region;
+		}
+}
+
 static void finish(struct collector *c, struct flow *out)
 {
 	struct graph *g = &out->graph;
@@ -521,6 +532,7 @@ static void finish(struct collector *c, struct flow *out)
 		g->first[g->nodes[i].backward][g->nodes[i].region] = i;
 		g->count[g->nodes[i].backward][g->nodes[i].region]++;
 	}
+	regions_of_makers(g);
 	out->spreads = c->spreads.at;
 	out->factors = c->factors;
 }

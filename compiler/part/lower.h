@@ -4,6 +4,7 @@
 #define PART_LOWER_H
 
 #include "part/program.h"
+#include "part/stage.h"
 
 /* Where a tensor of the graph lives. */
 struct site {
@@ -25,6 +26,13 @@ struct lower {
 	const bool *outlives;     /* by tensor: read in another segment than its maker */
 	const uint32_t *storage;  /* by tensor: the tensor whose buffer it shares */
 	uint32_t levels;          /* copies of an accumulator */
+	const struct stages *stages;
+	uint32_t stage;
+	bool has[REGIONS];        /* regions of this stage */
+	const bool *here;         /* by parameter: this stage holds it */
+	uint64_t layers, deepest; /* of this stage; of its largest chunk */
+	uint32_t slots, received;
+	uint32_t carried, adjoint, arrived; /* buffers, or NO_ID */
 	uint32_t node;            /* node that is lowered now */
 	struct span span;
 	VEC(struct group) groups;
@@ -64,6 +72,13 @@ void step_scalar(struct step *step, double scalar);
 /* Ends the segment: steps made since the last one. Its number, or NO_ID if there are none. */
 uint32_t segment_end(struct lower *l, const char *name, struct span span, enum phase phase,
 		     enum region region, bool by_layer);
+
+/* Factors of the pipeline. */
+uint32_t pipeline_factors(const struct lower *l);
+/* Layers of a parameter on this stage. */
+uint64_t param_layers(const struct lower *l, uint32_t param);
+/* Several copies side by side, padding between them included. */
+bool param_layered(const struct lower *l, uint32_t param);
 
 /* ---- ZeRO (zero.c) ---- */
 /* Factors over which ZeRO slices the state of the optimizer. */

@@ -4,6 +4,15 @@
 
 #include "base/bug.h"
 
+uint32_t pipeline_factors(const struct lower *l)
+{
+	uint32_t mask = 0;
+	for (uint32_t f = 0; f < l->flow->factors.n; f++)
+		if (l->flow->factors.at[f].pipeline && l->flow->factors.at[f].size > 1)
+			mask |= 1u << f;
+	return mask;
+}
+
 uint32_t group_of(struct lower *l, uint32_t factors)
 {
 	char *name = NULL;

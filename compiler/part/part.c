@@ -2,8 +2,9 @@
 /* Graph to program: who does what, in what order, who talks. */
 #include "part/lower.h"
 
+#include <string.h>
+
 #include "base/bug.h"
-#include "rt/schedule.h"
 
 static const char *const strategy_names[] = {"data",     "zero",    "tensor", "sequence",
 					     "pipeline", "context", "expert"};
@@ -16,7 +17,8 @@ static bool refuse(const struct plan *plan, struct work *work)
 	for (uint32_t i = 0; i < plan->nstrategies; i++) {
 		const struct strategy *s = &plan->strategies[i];
 		bool emitted = s->kind == STRATEGY_DATA || s->kind == STRATEGY_TENSOR ||
-			       s->kind == STRATEGY_SEQUENCE || s->kind == STRATEGY_ZERO;
+			       s->kind == STRATEGY_SEQUENCE || s->kind == STRATEGY_ZERO ||
+			       s->kind == STRATEGY_PIPELINE;
 		if (emitted || plan_ranks(plan, s) <= 1)
 			continue;
 		refused = true;
@@ -74,14 +76,22 @@ static bool *outlives_of(const struct graph *graph, const uint32_t *storage, str
 	return outlives;
 }
 
+static void use_or_none(struct lower *l, struct step *step, uint32_t buffer)
+{
+	if (buffer == NO_ID)
+		step_absent(step);
+	else
+		step_use(l, step, buffer, true);
+}
+
 static void load_batch(struct lower *l)
 {
 	struct dims dims = l->graph->tensors[l->graph->given[GIVEN_TOKENS].at].dims;
 	l->node = NO_ID;
 	l->span = l->plan->train.data.span;
 	struct step *step = step_new(l, RT_ROW_load_batch, RT_I32, size_number(1));
-	step_use(l, step, l->tokens, true);
-	step_use(l, step, l->targets, true);
+	use_or_none(l, step, l->tokens);
+	use_or_none(l, step, l->targets);
 	step_use(l, step, l->control, true);
 	step_size(step, size_of(l, dims_head(dims, 1), 1));
 	step_size(step, size_of(l, dims_tail(dims, 1), 1));
@@ -95,7 +105,9 @@ static uint32_t region_segment(struct lower *l, bool backward, enum region regio
 		{"embed_backward", "layer_backward", "head_backward"}};
 	const struct graph *g = l->graph;
 	uint32_t first = g->first[backward][region], count = g->count[backward][region];
-	if (!backward && region == REGION_BEFORE)
+	if (!l->has[region])
+		return NO_ID;
+	if (!backward && region == REGION_BEFORE && l->stages->n == 1)
 		load_batch(l);
 	zero_open(l, backward, region);
 	for (uint32_t i = first; i < first + count; i++)
@@ -109,23 +121,45 @@ static uint32_t region_segment(struct lower *l, bool backward, enum region regio
 			   region == REGION_REPEAT);
 }
 
+static struct sweep sweep_of(struct lower *l, uint32_t segment)
+{
+	struct call *call = ARENA_NEW(l->work->keep, struct call);
+	call->segment = segment;
+	return (struct sweep){.step = 1, .calls = call, .ncalls = 1};
+}
+
+/* Stages are at other micro-batches, and at another one on the way back: each turn starts with the
+ * tokens, targets and dropout masks of its own. */
+static uint32_t turn_segment(struct lower *l, uint32_t loads)
+{
+	if (l->stages->n == 1 || loads != NO_ID)
+		return loads;
+	load_batch(l);
+	return segment_end(l, "take_batch", l->plan->train.data.span, PHASE_FORWARD, REGION_BEFORE,
+			   false);
+}
+
 /* Embedding, layers up, head; or head, layers down, embedding. Outside the layers `layer` is that
  * of the neighbouring block, so that carried tensors are found by the same arithmetic. */
-static struct body direction(struct lower *l, bool backward)
+static struct body direction(struct lower *l, bool backward, uint32_t *loads)
 {
-	uint64_t last = l->model->layers - 1;
-	struct sweep *sweeps = ARENA_ARRAY(l->work->keep, struct sweep, REGIONS);
+	uint64_t last = l->layers - 1;
+	struct sweep *sweeps = ARENA_ARRAY(l->work->keep, struct sweep, REGIONS + 1);
 	uint32_t n = 0;
+	*loads = turn_segment(l, *loads);
+	if (*loads != NO_ID)
+		sweeps[n++] = sweep_of(l, *loads);
 	for (uint32_t i = 0; i < REGIONS; i++) {
 		enum region region = backward ? REGIONS - 1 - i : i;
 		uint32_t segment = region_segment(l, backward, region);
 		if (segment == NO_ID)
 			continue;
-		struct call *call = ARENA_NEW(l->work->keep, struct call);
-		call->segment = segment;
-		struct sweep sweep = {.step = backward ? -1 : 1, .calls = call, .ncalls = 1};
+		struct sweep sweep = sweep_of(l, segment);
+		sweep.step = backward ? -1 : 1;
 		if (region == REGION_REPEAT)
-			sweep.count = l->model->layers;
+			sweep.count = l->layers;
+		else
+			sweep.when = region == REGION_BEFORE ? FIRST_CHUNK : LAST_CHUNK;
 		if (region == REGION_AFTER || (region == REGION_REPEAT && backward))
 			sweep.first = last;
 		sweeps[n++] = sweep;
@@ -157,13 +191,6 @@ static void lower_start(struct lower *l, struct role *role)
 	body_sweep(l, &role->start, "start", l->model->span, PHASE_INIT, false);
 	lower_masters(l, true);
 	body_sweep(l, &role->start, "start_layer", l->model->span, PHASE_INIT, true);
-}
-
-static void schedule(struct lower *l, struct role *role)
-{
-	struct rt_schedule_run *run = ARENA_NEW(l->work->keep, struct rt_schedule_run);
-	*run = (struct rt_schedule_run){(uint32_t)l->plan->micro_batches, {false, true}, 2};
-	role->schedule = (struct rt_schedule){(uint32_t)l->plan->micro_batches, 1, 1, run, 1};
 }
 
 /* The group that splits the batch comes first: the runtime knows it by its number. */
@@ -203,47 +230,120 @@ static void finish(struct lower *l, struct role *role)
 	role->control = l->control;
 	role->sums = l->sums;
 	role->logits = l->sites[l->graph->logits.at].buffer;
+	role->carried = l->carried;
+	role->adjoint = l->adjoint;
+	role->received = l->arrived;
 	p->roles = role;
 	p->nroles = 1;
 	p->buffers = l->buffers.at;
 	p->nbuffers = l->buffers.n;
 	p->segments = l->segments.at;
 	p->nsegments = l->segments.n;
-	p->groups = l->groups.at;
-	p->ngroups = l->groups.n;
+}
+
+/* What one stage has: regions, parameters, layers, copies. */
+static struct role *cut_stage(struct lower *l, uint32_t stage)
+{
+	const struct stages *stages = l->stages;
+	struct arena *keep = l->work->keep;
+	struct role *role = ARENA_NEW(keep, struct role);
+	struct chunk *chunks = ARENA_ARRAY(keep, struct chunk, stages->chunks);
+	bool *here = ARENA_ARRAY(keep, bool, l->graph->nparams + 1);
+	l->stage = stage;
+	stage_regions(stages, stage, l->has);
+	l->layers = l->deepest = 0;
+	for (uint32_t c = 0; c < stages->chunks; c++) {
+		chunks[c] = stages->layers[c * stages->n + stage];
+		l->layers += chunks[c].count;
+		l->deepest = chunks[c].count > l->deepest ? chunks[c].count : l->deepest;
+	}
+	for (uint32_t i = 0; i < l->graph->nparams; i++)
+		for (uint32_t r = 0; r < REGIONS; r++)
+			here[i] |= stages->n == 1 || (l->has[r] && stages->regions[i] >> r & 1);
+	l->here = here;
+	l->slots = stages->walks ? stages->walks[stage].slots : 1;
+	l->received = stages->walks ? stages->walks[stage].received : 0;
+	role->stage = stage;
+	role->chunks = chunks;
+	role->layers = l->layers;
+	memcpy(role->has, l->has, sizeof role->has);
+	role->schedule = stages->schedule;
+	role->schedule.stage = stage;
+	role->schedule.slots = l->slots;
+	role->schedule.received = l->received;
+	role->name = name_of(l->work->names,
+			     stages->n > 1 ? arena_text(keep, "stage %u", stage) : "all");
+	return role;
+}
+
+/* Groups are numbered alike on all stages. */
+static void part_stage(struct lower *l, struct role *role)
+{
+	uint32_t loads = NO_ID;
+	lower_buffers(l);
+	lower_start(l, role);
+	lower_begin(l, role);
+	role->forward = direction(l, false, &loads);
+	role->backward = direction(l, true, &loads);
+	lower_merge(l, role);
+	lower_update(l, role);
+	finish(l, role);
+}
+
+/* A program a stage, in a list; false: one of them cannot be. */
+static bool part_stages(const struct lower *start, uint32_t lanes, struct program *out)
+{
+	struct lower l = *start;
+	struct arena *keep = l.work->keep;
+	struct program *last = NULL;
+	bool good = true;
+	data_group(&l);
+	uint32_t pipeline = l.stages->n > 1 ? group_of(&l, pipeline_factors(&l)) : 0;
+	for (uint32_t stage = 0; stage < l.stages->n && good; stage++) {
+		struct lower one = *start;
+		struct program *p = stage == 0 ? out : ARENA_NEW(keep, struct program);
+		*p = (struct program){.plan = l.plan, .graph = l.graph, .flow = l.flow,
+				      .stage = stage, .stages = l.stages->n,
+				      .pipeline_group = pipeline};
+		one.program = p;
+		one.groups.at = l.groups.at;
+		one.groups.n = l.groups.n;
+		one.groups.room = l.groups.room;
+		one.sites = ARENA_ARRAY(keep, struct site, l.graph->ntensors + 1);
+		p->params = ARENA_ARRAY(keep, struct param_buffers, l.graph->nparams + 1);
+		types(&one);
+		struct role *role = cut_stage(&one, stage);
+		role->lanes = lanes;
+		part_stage(&one, role);
+		l.groups.at = one.groups.at;
+		l.groups.n = one.groups.n;
+		l.groups.room = one.groups.room;
+		good = !one.overflow && !one.refused;
+		if (last)
+			last->next = p;
+		last = p;
+	}
+	for (struct program *p = out; p; p = p->next) {
+		p->groups = l.groups.at;
+		p->ngroups = l.groups.n;
+	}
+	return good;
 }
 
 bool part_build(const struct graph *graph, struct program *out, struct work *work)
 {
 	struct flow *flow = ARENA_NEW(work->keep, struct flow);
+	struct stages *stages = ARENA_NEW(work->keep, struct stages);
 	*out = (struct program){.plan = graph->plan};
 	if (refuse(graph->plan, work) || !flow_build(graph, flow, work))
 		return false;
 	const struct graph *local = &flow->graph;
 	struct lower l = {.plan = graph->plan, .graph = local, .flow = flow, .model = graph->model,
-			  .work = work, .program = out};
-	struct role *role = ARENA_NEW(work->keep, struct role);
-	uint32_t *storage = storage_of(local, work->scratch);
+			  .work = work, .program = out, .stages = stages};
 	int64_t lanes = graph->plan->train.lanes.i / graph->plan->data_ranks;
-	out->graph = local;
-	out->flow = flow;
-	out->params = ARENA_ARRAY(work->keep, struct param_buffers, graph->nparams + 1);
-	l.storage = storage;
-	l.outlives = outlives_of(local, storage, work->scratch);
-	l.sites = ARENA_ARRAY(work->scratch, struct site, local->ntensors + 1);
+	l.storage = storage_of(local, work->keep);
+	l.outlives = outlives_of(local, l.storage, work->keep);
 	l.levels = log2_of(lanes) + 1;
-	role->name = name_of(work->names, "all");
-	role->lanes = (uint32_t)lanes;
-	types(&l);
-	data_group(&l);
-	lower_buffers(&l);
-	lower_start(&l, role);
-	lower_begin(&l, role);
-	role->forward = direction(&l, false);
-	role->backward = direction(&l, true);
-	lower_merge(&l, role);
-	lower_update(&l, role);
-	schedule(&l, role);
-	finish(&l, role);
-	return !l.overflow && !l.refused;
+	return stages_cut(local, l.storage, stages, work) &&
+	       part_stages(&l, (uint32_t)lanes, out);
 }

@@ -41,6 +41,7 @@ struct buffer {
 	uint64_t elements;       /* of one copy on one rank, padding included */
 	uint64_t tail;           /* elements after the last layer: flat shards are of equal size */
 	uint64_t bytes;          /* elements * size of type, before alignment */
+	bool common;             /* at the same place in every stage: stages add it up */
 };
 
 struct use {
@@ -67,7 +68,8 @@ enum collective {
 	COLLECTIVE_MAX,
 	COLLECTIVE_REDUCE_SCATTER, /* uses: from, to; to is this rank's block of the sum */
 	COLLECTIVE_ALL_GATHER,     /* uses: from, to; sizes: outside the dim, inside */
-	COLLECTIVE_SLICE           /* uses: from, to; no message: this rank's block */
+	COLLECTIVE_SLICE,          /* uses: from, to; no message: this rank's block */
+	COLLECTIVE_HAND            /* uses: buffer; peers[0] sends it, peers[1] receives it */
 };
 
 enum { STEP_TRANS_A = 1, STEP_TRANS_B = 2, STEP_ADDS = 4, STEP_CAUSAL = 8,
@@ -82,6 +84,7 @@ struct step {
 	enum rt_row row;         /* STEP_KERNEL */
 	enum collective collective;
 	uint32_t group;          /* STEP_COLLECTIVE: index into groups */
+	uint32_t peers[2];       /* COLLECTIVE_HAND: members of the group */
 	enum rt_type type;       /* of the kernel object, or of the sum */
 	uint32_t node;           /* graph node it computes, or NO_ID */
 	uint32_t flags;
@@ -110,10 +113,13 @@ struct segment {
 };
 
 struct call { uint32_t segment; };
-/* count == 0: the calls once, no layer; else for layer first, first + step, ... (count of them). */
+enum chunk_when { EVERY_CHUNK, FIRST_CHUNK, LAST_CHUNK };
+/* count == 0: the calls once, no layer; else for layer first, first + step, ... (count of them). In
+ * a pipeline first and count are those of the chunk that the turn is about. */
 struct sweep {
 	uint64_t first, count;
 	int8_t step;
+	enum chunk_when when;
 	const struct call *calls;
 	uint32_t ncalls;
 };
@@ -122,13 +128,23 @@ struct body {
 	uint32_t nsweeps;
 };
 
+/* Layers [first, first + count) of the model. */
+struct chunk {
+	uint64_t first, count;
+};
+
 struct role {
 	const struct name *name;
 	uint32_t stage;
+	const struct chunk *chunks; /* schedule.chunks of them */
+	uint64_t layers;            /* of all chunks */
+	bool has[REGIONS];          /* what stands before the layers, layers, what stands after */
 	struct rt_schedule schedule;
 	uint32_t lanes;          /* of a rank */
 	struct body start, begin, forward, backward, merge, update;
-	uint32_t tokens, targets, control, sums, logits; /* buffers the runtime knows */
+	uint32_t tokens, targets, control, sums, logits; /* buffers the runtime knows; or NO_ID */
+	/* stages hand on `carried` and give back `adjoint`; what has arrived waits in `received` */
+	uint32_t carried, adjoint, received;
 };
 
 /* The order of a matmul's uses: workspace last; bias NO_ID if absent. */
@@ -140,7 +156,8 @@ struct group {
 	uint64_t ranks;          /* members of one such group */
 };
 
-/* Buffers of one parameter. moment and master: NO_ID if absent; gradient: one a use. */
+/* Buffers of one parameter. moment and master: NO_ID if absent; gradient: one a use. A parameter
+ * that another stage holds: weight NO_ID. */
 struct param_buffers {
 	uint32_t weight, gradient[SITES_MAX], master, moment1, moment2;
 	uint32_t flat;           /* factors over which the optimizer's state is sliced; 0: whole */
@@ -149,7 +166,11 @@ struct param_buffers {
 	uint32_t window;         /* of gathered slices of the weight, if it outlives a segment */
 };
 
+/* What the ranks of one stage do. */
 struct program {
+	struct program *next;        /* of the next stage, or NULL */
+	uint32_t stage, stages;
+	uint32_t pipeline_group;     /* stages > 1: ranks that differ in their stage only */
 	const struct graph *graph;   /* of a rank: tensors in the spreads it holds */
 	const struct flow *flow;
 	const struct plan *plan;
@@ -169,8 +190,8 @@ struct program {
  * at its place, unless work->check_only) or a size over 64 bits (E0114). */
 bool part_build(const struct graph *graph, struct program *out, struct work *work);
 
-/* BUG() unless: every use names a buffer, reads follow writes, schedules pair forwards with
- * backwards, collectives agree in order, sizes fit their buffers. */
+/* BUG() unless: every use names a buffer, reads follow writes, the schedules of all stages go
+ * through together (turns.h), stages agree on what they hand on and in which order they add up. */
 void program_verify(const struct program *program);
 
 /* --dump=program */

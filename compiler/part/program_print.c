@@ -18,7 +18,7 @@ static const char *const type_names[] = {
 };
 
 static const char *const collective_names[] = {"all_reduce", "all_reduce_max", "reduce_scatter",
-					       "all_gather", "slice"};
+					       "all_gather", "slice", "hand_over"};
 
 static void print_size(const struct program *p, const struct size *size, struct text *out)
 {
@@ -92,6 +92,10 @@ static void print_role(const struct program *p, const struct role *role, struct 
 {
 	text_add(out, "role %s: %u micro-batches, %u lanes, %u slots\n", role->name->text,
 		 role->schedule.micro_batches, role->lanes, role->schedule.slots);
+	for (uint32_t c = 0; role->schedule.stages > 1 && c < role->schedule.chunks; c++)
+		text_add(out, "  chunk %u: layers %llu to %llu\n", c,
+			 (unsigned long long)role->chunks[c].first,
+			 (unsigned long long)(role->chunks[c].first + role->chunks[c].count - 1));
 	print_body(p, "start", &role->start, out);
 	print_body(p, "begin", &role->begin, out);
 	print_body(p, "forward", &role->forward, out);
@@ -100,11 +104,15 @@ static void print_role(const struct program *p, const struct role *role, struct 
 	print_body(p, "update", &role->update, out);
 }
 
-void program_print(const struct program *program, const struct work *work, struct text *out)
+static void print_groups(const struct program *program, struct text *out)
 {
 	for (uint32_t i = 0; i < program->ngroups; i++)
 		text_add(out, "group %s of %llu\n", program->groups[i].name->text,
 			 (unsigned long long)program->groups[i].ranks);
+}
+
+static void print_program(const struct program *program, const struct work *work, struct text *out)
+{
 	for (uint32_t i = 0; i < program->nroles; i++)
 		print_role(program, &program->roles[i], out);
 	for (uint32_t i = 0; i < program->nsegments; i++) {
@@ -113,4 +121,11 @@ void program_print(const struct program *program, const struct work *work, struc
 		for (uint32_t k = 0; k < segment->nsteps; k++)
 			print_step(program, &segment->steps[k], work, out);
 	}
+}
+
+void program_print(const struct program *program, const struct work *work, struct text *out)
+{
+	print_groups(program, out);
+	for (const struct program *p = program; p; p = p->next)
+		print_program(p, work, out);
 }

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/bug.h"
+#include "part/turns.h"
 
 static const char *buffer_name(const struct program *p, uint32_t buffer)
 {
@@ -97,29 +98,72 @@ static void verify_body(const struct program *p, const struct body *body)
 	}
 }
 
-/* Every micro-batch goes forward once, then backward once, and backward in ascending order; a slot
- * is free when it is taken. */
-static void verify_schedule(const struct role *role, struct arena *arena)
+/* All stages together, by what the programs run. */
+static void verify_schedules(const struct program *head, struct arena *arena)
 {
-	const struct rt_schedule *s = &role->schedule;
-	uint8_t *state = ARENA_ARRAY(arena, uint8_t, s->micro_batches + 1u);
-	bool *taken = ARENA_ARRAY(arena, bool, s->slots + 1u);
-	uint32_t next = 0, turns = 0;
-	for (uint32_t r = 0; r < s->nruns; r++)
-		turns += s->runs[r].count * s->runs[r].turns;
-	BUG_IF(turns != 2 * s->micro_batches, "%u turns for %u micro-batches", turns,
-	       s->micro_batches);
-	for (uint32_t i = 0; i < turns; i++) {
-		struct rt_turn turn = rt_schedule_turn(s, i);
-		BUG_IF(turn.micro_batch >= s->micro_batches, "turn %u of micro-batch %u", i,
-		       turn.micro_batch);
-		BUG_IF(state[turn.micro_batch]++ != turn.backward, "turn %u comes out of order", i);
-		BUG_IF(taken[turn.slot] != turn.backward, "turn %u: slot %u is not free", i,
-		       turn.slot);
-		taken[turn.slot] = !turn.backward;
-		BUG_IF(turn.backward && turn.micro_batch != next++,
-		       "micro-batches are not added in ascending order");
+	const struct rt_schedule *s = &head->roles[0].schedule;
+	const struct rt_walk *walks = turns_walks(s, arena);
+	const char *fault = turns_fault(s, walks, arena);
+	BUG_IF(fault, "%s", fault);
+	for (const struct program *p = head; p; p = p->next) {
+		const struct role *role = &p->roles[0];
+		const struct rt_walk *walk = &walks[p->stage];
+		BUG_IF(role->schedule.stage != p->stage || role->schedule.stages != head->stages,
+		       "a schedule of another stage");
+		BUG_IF(role->schedule.slots < walk->slots ||
+			       role->schedule.received < walk->received,
+		       "%s holds fewer copies than its schedule asks for", role->name->text);
 	}
+}
+
+/* Both ends of a message say the same, and what stages add up lies in the same order. */
+static void verify_stages(const struct program *a, const struct program *b)
+{
+	const struct role *x = &a->roles[0], *y = &b->roles[0];
+	const struct buffer *carried = &a->buffers[x->carried];
+	BUG_IF(carried->bytes != b->buffers[y->carried].bytes, "`%s` is not handed on whole",
+	       carried->name->text);
+	BUG_IF(a->buffers[x->adjoint].bytes != b->buffers[y->adjoint].bytes,
+	       "a gradient is not handed back whole");
+	uint32_t i = 0, k = 0;
+	for (; i < a->nbuffers && k < b->nbuffers; i++, k++) {
+		while (i < a->nbuffers && !a->buffers[i].common)
+			i++;
+		while (k < b->nbuffers && !b->buffers[k].common)
+			k++;
+		if (i == a->nbuffers || k == b->nbuffers)
+			break;
+		BUG_IF(a->buffers[i].name != b->buffers[k].name ||
+			       a->buffers[i].bytes != b->buffers[k].bytes ||
+			       a->buffers[i].levels != b->buffers[k].levels,
+		       "`%s` is not common", a->buffers[i].name->text);
+	}
+}
+
+/* Collectives of a body over a group that spans stages. */
+static uint32_t spanning(const struct program *p, const struct body *body, uint32_t pipeline,
+			 uint32_t *groups)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < body->nsweeps; i++)
+		for (uint32_t c = 0; c < body->sweeps[i].ncalls; c++) {
+			const struct segment *s = &p->segments[body->sweeps[i].calls[c].segment];
+			for (uint32_t k = 0; k < s->nsteps; k++)
+				if (s->steps[k].kind == STEP_COLLECTIVE &&
+				    s->steps[k].collective != COLLECTIVE_HAND &&
+				    p->groups[s->steps[k].group].factors & pipeline && n < 8)
+					groups[n++] = s->steps[k].group;
+		}
+	return n;
+}
+
+static void verify_order(const struct program *a, const struct program *b)
+{
+	uint32_t pipeline = a->groups[a->pipeline_group].factors, x[8], y[8];
+	uint32_t n = spanning(a, &a->roles[0].update, pipeline, x);
+	BUG_IF(n != spanning(b, &b->roles[0].update, pipeline, y) ||
+		       memcmp(x, y, n * sizeof *x) != 0,
+	       "stages add up in different orders");
 }
 
 static void verify_names(const struct program *p)
@@ -130,7 +174,7 @@ static void verify_names(const struct program *p)
 			       buffer_name(p, i));
 }
 
-static void verify_role(const struct program *p, const struct role *role, struct arena *arena)
+static void verify_role(const struct program *p, const struct role *role)
 {
 	const struct body *bodies[] = {&role->start,	&role->begin, &role->forward,
 				       &role->backward, &role->merge, &role->update};
@@ -138,18 +182,31 @@ static void verify_role(const struct program *p, const struct role *role, struct
 		verify_body(p, bodies[i]);
 	BUG_IF(role->lanes == 0 || role->schedule.micro_batches % role->lanes,
 	       "%u micro-batches in %u lanes", role->schedule.micro_batches, role->lanes);
-	verify_schedule(role, arena);
 }
 
-void program_verify(const struct program *program)
+static void verify_program(const struct program *program, struct arena *arena)
 {
-	struct arena *arena = arena_new();
 	bool *written = ARENA_ARRAY(arena, bool, program->nbuffers + 1);
 	verify_names(program);
 	for (uint32_t i = 0; i < program->nsegments; i++)
 		for (uint32_t k = 0; k < program->segments[i].nsteps; k++)
 			verify_step(program, i, k, written);
 	for (uint32_t i = 0; i < program->nroles; i++)
-		verify_role(program, &program->roles[i], arena);
+		verify_role(program, &program->roles[i]);
+	for (uint32_t i = 0; i < program->nroles; i++)
+		BUG_IF(program->roles[i].schedule.micro_batches == 0, "no micro-batch");
+}
+
+void program_verify(const struct program *program)
+{
+	struct arena *arena = arena_new();
+	for (const struct program *p = program; p; p = p->next) {
+		verify_program(p, arena);
+		if (!p->next)
+			continue;
+		verify_stages(p, p->next);
+		verify_order(p, p->next);
+	}
+	verify_schedules(program, arena);
 	arena_delete(arena);
 }

@@ -12,7 +12,8 @@ static struct size whole(const struct lower *l, uint32_t buffer)
 	const struct buffer *b = &l->buffers.at[buffer];
 	struct size size = size_of((struct lower *)l, b->dims, 1);
 	uint64_t elements = (b->elements + 63) / 64 * 64;
-	size.value = b->layers > 1 ? (int64_t)(elements * b->layers) : (int64_t)b->elements;
+	bool layered = b->layers > 1 || (b->param != NO_ID && param_layered(l, b->param));
+	size.value = layered ? (int64_t)(elements * b->layers) : (int64_t)b->elements;
 	return size;
 }
 
@@ -63,7 +64,7 @@ static void merge(struct lower *l, uint32_t buffer)
 void lower_begin(struct lower *l, struct role *role)
 {
 	for (uint32_t i = 0; i < l->graph->nparams; i++)
-		for (uint32_t k = 0; k < l->graph->params[i].sites; k++)
+		for (uint32_t k = 0; l->here[i] && k < l->graph->params[i].sites; k++)
 			clear(l, l->program->params[i].gradient[k]);
 	clear(l, l->sums);
 	role->begin = body_once(l, segment_end(l, "begin_step", l->plan->span, PHASE_UPDATE,
@@ -75,7 +76,7 @@ void lower_merge(struct lower *l, struct role *role)
 	if (l->levels == 1)
 		return;
 	for (uint32_t i = 0; i < l->graph->nparams; i++)
-		for (uint32_t k = 0; k < l->graph->params[i].sites; k++)
+		for (uint32_t k = 0; l->here[i] && k < l->graph->params[i].sites; k++)
 			merge(l, l->program->params[i].gradient[k]);
 	merge(l, l->sums);
 	role->merge = body_once(l, segment_end(l, "merge_lanes", l->plan->train.lanes.span,
@@ -173,17 +174,44 @@ static void reduce_gradient(struct lower *l, uint32_t param, uint32_t site, bool
 	reduce_shards(l, param, buffer, partial & ~data);
 }
 
+/* Whether this stage adds to a use of a parameter, which has its sum then. */
+static bool sums_here(const struct lower *l, uint32_t param, uint32_t site)
+{
+	return l->here[param] && l->has[l->stages->sites[param][site]];
+}
+
+/* A tied weight with two homes: each gets the sums of the uses that the other one has. */
+static void hand_over(struct lower *l, uint32_t param, uint32_t site)
+{
+	uint32_t ends = 1u << REGION_BEFORE | 1u << REGION_AFTER;
+	uint32_t owner = stage_of_region(l->stages, l->stages->sites[param][site]);
+	uint32_t buffer = l->program->params[param].gradient[site];
+	if (l->stages->n == 1 || !l->here[param] || (l->stages->regions[param] & ends) != ends)
+		return;
+	struct step *step = shard_step(l, RT_ROWS, param, buffer);
+	step->kind = STEP_COLLECTIVE;
+	step->collective = COLLECTIVE_HAND;
+	step->group = group_of(l, pipeline_factors(l));
+	step->peers[0] = owner;
+	step->peers[1] = l->stages->n - 1 - owner;
+	use_shard(l, step, param, buffer, true);
+}
+
 static void reduce_gradients(struct lower *l, bool layer)
 {
 	for (uint32_t i = 0; i < l->graph->nparams; i++)
 		for (uint32_t k = 0; k < l->graph->params[i].sites; k++)
-			reduce_gradient(l, i, k, layer);
+			if (sums_here(l, i, k))
+				reduce_gradient(l, i, k, layer);
+	for (uint32_t i = 0; i < l->graph->nparams; i++)
+		for (uint32_t k = 0; !layer && k < l->graph->params[i].sites; k++)
+			hand_over(l, i, k);
 }
 
 static void join_sites(struct lower *l, bool layer)
 {
 	for (uint32_t i = 0; i < l->graph->nparams; i++)
-		for (uint32_t k = 1; k < l->graph->params[i].sites; k++) {
+		for (uint32_t k = 1; l->here[i] && k < l->graph->params[i].sites; k++) {
 			const struct param_buffers *p = &l->program->params[i];
 			if (by_layer(l, i) != layer)
 				continue;
@@ -200,14 +228,15 @@ static uint32_t replicated(const struct lower *l, uint32_t param)
 {
 	struct tensor_id weight = l->graph->params[param].weight;
 	const struct spread *spread = &l->flow->spreads[weight.at];
-	return factors_where(l, false) & ~spread_mask(spread, SPREAD_CUT);
+	uint32_t cuts = spread_mask(spread, SPREAD_CUT) | pipeline_factors(l);
+	return factors_where(l, false) & ~cuts;
 }
 
 static void square_sums(struct lower *l, bool layer)
 {
 	for (uint32_t i = 0; i < l->graph->nparams; i++) {
 		uint32_t g = l->program->params[i].gradient[0];
-		if (by_layer(l, i) != layer)
+		if (by_layer(l, i) != layer || !sums_here(l, i, 0))
 			continue;
 		struct step *step = shard_step(l, RT_ROW_square_sum, i, g);
 		step->counted_by = replicated(l, i);
@@ -282,10 +311,10 @@ static void gather_weight(struct lower *l, uint32_t param)
 static void weights(struct lower *l, bool layer)
 {
 	for (uint32_t i = 0; i < l->graph->nparams; i++)
-		if (by_layer(l, i) == layer)
+		if (l->here[i] && by_layer(l, i) == layer)
 			adamw(l, i);
 	for (uint32_t i = 0; i < l->graph->nparams; i++)
-		if (by_layer(l, i) == layer)
+		if (l->here[i] && by_layer(l, i) == layer)
 			gather_weight(l, i);
 }
 
@@ -304,7 +333,7 @@ void body_sweep(struct lower *l, struct body *body, const char *name, struct spa
 	struct sweep *sweep = (struct sweep *)&body->sweeps[body->nsweeps++];
 	struct call *call = ARENA_NEW(l->work->keep, struct call);
 	call->segment = segment;
-	*sweep = (struct sweep){.count = layer ? l->model->layers : 0,
+	*sweep = (struct sweep){.count = layer ? l->layers : 0,
 				.step = 1,
 				.calls = call,
 				.ncalls = 1};
@@ -318,6 +347,7 @@ void lower_update(struct lower *l, struct role *role)
 	struct body *body = &role->update;
 	reduce_gradients(l, false);
 	all_reduce(l, l->sums, factors_where(l, true));
+	all_reduce(l, l->sums, pipeline_factors(l));
 	body_sweep(l, body, "reduce_gradients", data, PHASE_UPDATE, false);
 	reduce_gradients(l, true);
 	body_sweep(l, body, "reduce_layer_gradients", data, PHASE_UPDATE, true);

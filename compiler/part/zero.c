@@ -59,8 +59,8 @@ void zero_slice(struct lower *l, uint32_t param)
 	out->layered = zero_stage(l) == 3 || zero_cuts_gradients(l);
 	struct num all = num_from(
 		(uint64_t)size_in(l, p->weight, dims_join(p->rows, p->columns)).value);
-	if (!out->layered && p->layers > 1)
-		all = num_times(num_round_up(all, 64), p->layers);
+	if (!out->layered && param_layered(l, param))
+		all = num_times(num_round_up(all, 64), param_layers(l, param));
 	uint64_t even = all.value / ranks + (all.value % ranks != 0);
 	struct num shard = num_round_up(num_from(even), 64);
 	l->overflow |= all.overflow || shard.overflow;
@@ -107,7 +107,8 @@ void zero_window(struct lower *l, uint32_t param)
 	uint64_t ahead = (uint64_t)l->plan->zero.prefetch.i + 1;
 	const char *name = arena_text(l->work->keep, "%s_gathered", p->name->text);
 	struct buffer b = window(l, param, name, gathers_once(l) ? LIFE_STEP : LIFE_TURN);
-	b.layers = gathers_once(l) || ahead > p->layers ? p->layers : ahead;
+	uint64_t layers = param_layers(l, param);
+	b.layers = gathers_once(l) || ahead > layers ? layers : ahead;
 	out->window = buffer_add(l, b);
 }
 

@@ -26,12 +26,14 @@ struct home {
 };
 
 struct layout {
+	struct layout *next; /* of the next stage, or NULL */
 	const struct program *program;
 	const struct home *homes;
 	uint32_t nhomes;
 };
 
-/* Program to layout. False with E0114 if bytes overflow 64 bits. */
+/* Programs of all stages to layouts. Common buffers lie at the same place in each.
+ * False with E0114 if bytes overflow 64 bits. */
 bool place_build(const struct program *program, struct layout *out, struct work *work);
 
 /* BUG() if two live buffers (or two copies of one) share a byte, a buffer is not aligned to 64

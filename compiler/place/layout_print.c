@@ -132,6 +132,7 @@ static void print_home(const struct layout *layout, uint32_t index, const struct
 
 void layout_print(const struct layout *layout, const struct work *work, struct text *out)
 {
-	for (uint32_t i = 0; i < layout->nhomes; i++)
-		print_home(layout, i, work, out);
+	for (; layout; layout = layout->next)
+		for (uint32_t i = 0; i < layout->nhomes; i++)
+			print_home(layout, i, work, out);
 }

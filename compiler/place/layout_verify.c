@@ -148,9 +148,34 @@ static void verify_home(const struct layout *layout, const struct home *home)
 	BUG_IF(home->arena % 64, "the arena is no multiple of 64");
 }
 
-void layout_verify(const struct layout *layout)
+static void verify_layout(const struct layout *layout)
 {
 	BUG_IF(layout->nhomes != layout->program->nroles, "a role has no home");
 	for (uint32_t i = 0; i < layout->nhomes; i++)
 		verify_home(layout, &layout->homes[i]);
+}
+
+/* Stages add up what is common in place: it lies where it does in the first one. */
+static void verify_common(const struct layout *layout, const struct layout *first)
+{
+	uint32_t k = 0;
+
+	for (uint32_t i = 0; i < layout->program->nbuffers; i++) {
+		if (!layout->program->buffers[i].common)
+			continue;
+		while (k < first->program->nbuffers && !first->program->buffers[k].common)
+			k++;
+		BUG_IF(k == first->program->nbuffers, "more common buffers than in stage 0");
+		BUG_IF(layout->homes[0].places[i].offset != first->homes[0].places[k].offset,
+		       "`%s` lies elsewhere in stage 0", layout->program->buffers[i].name->text);
+		k++;
+	}
+}
+
+void layout_verify(const struct layout *layout)
+{
+	for (const struct layout *at = layout; at; at = at->next) {
+		verify_layout(at);
+		verify_common(at, layout);
+	}
 }

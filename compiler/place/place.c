@@ -64,25 +64,34 @@ static bool measure_all(struct placer *placer)
 	return true;
 }
 
-/* Buffers that outlive a segment, item by item, in their order. `*end`: behind the last one. */
-static bool put_persistent(struct placer *placer, uint64_t *end)
+/* Buffers that outlive a segment, item by item, in their order; common ones in front of all.
+ * `*end`: behind the last one. */
+static bool put_item(struct placer *placer, enum item item, bool common, uint64_t *end)
 {
 	const struct program *program = placer->program;
 
-	*end = 0;
-	for (int item = 0; item < ITEMS; item++) {
-		for (uint32_t i = 0; i < program->nbuffers; i++) {
-			const struct buffer *buffer = &program->buffers[i];
+	for (uint32_t i = 0; i < program->nbuffers; i++) {
+		const struct buffer *buffer = &program->buffers[i];
 
-			if ((int)buffer->item != item || buffer->life == LIFE_SEGMENT)
-				continue;
-			if (!num_align(*end, alignment(buffer), end))
-				return too_large(placer, i);
-			placer->places[i].offset = *end;
-			if (!num_add(*end, placer->sizes[i], end))
-				return too_large(placer, i);
-		}
+		if (buffer->item != item || buffer->life == LIFE_SEGMENT ||
+		    buffer->common != common)
+			continue;
+		if (!num_align(*end, alignment(buffer), end))
+			return too_large(placer, i);
+		placer->places[i].offset = *end;
+		if (!num_add(*end, placer->sizes[i], end))
+			return too_large(placer, i);
 	}
+	return true;
+}
+
+static bool put_persistent(struct placer *placer, uint64_t *end)
+{
+	*end = 0;
+	for (int common = 1; common >= 0; common--)
+		for (enum item item = 0; item < ITEMS; item++)
+			if (!put_item(placer, item, common, end))
+				return false;
 	return true;
 }
 
@@ -153,7 +162,7 @@ static bool place_all(struct placer *placer, struct home *home)
 }
 
 /* Every role holds all buffers of the program, so their homes are alike. */
-bool place_build(const struct program *program, struct layout *out, struct work *work)
+static bool place_stage(const struct program *program, struct layout *out, struct work *work)
 {
 	struct placer placer = {.program = program, .work = work};
 	struct home *homes = ARENA_ARRAY(work->keep, struct home, program->nroles);
@@ -167,4 +176,17 @@ bool place_build(const struct program *program, struct layout *out, struct work 
 		homes[i] = home;
 	*out = (struct layout){.program = program, .homes = homes, .nhomes = program->nroles};
 	return true;
+}
+
+bool place_build(const struct program *program, struct layout *out, struct work *work)
+{
+	struct layout *at = out;
+
+	for (; place_stage(program, at, work); at = at->next) {
+		program = program->next;
+		if (!program)
+			return true;
+		at->next = ARENA_NEW(work->keep, struct layout);
+	}
+	return false;
 }

@@ -259,6 +259,22 @@ int rt_slice(struct rt *rt, int stream, int group, const void *from, void *to, i
 	return comm_slice(rt_comm_of(rt), group, from, to, outer, bytes);
 }
 
+int rt_hand(struct rt *rt, int stream, int group, int from, int to, void *buffer, int64_t count,
+	    enum rt_type type)
+{
+	struct rt_comm *comm = rt_comm_of(rt);
+	const struct rt_comm_group *g = group_of(comm, group, "hand");
+	struct rt_message message = {.buffer = buffer};
+	(void)stream;
+	if (g == NULL || row_bytes(count, type, &message.bytes) != 0)
+		return -1;
+	if (from == to || (g->me != from && g->me != to))
+		return 0;
+	message.receive = g->me == to;
+	message.peer = message.receive ? from : to;
+	return comm_exchange(comm, group, &message, 1);
+}
+
 int64_t rt_index(struct rt *rt, int group)
 {
 	const struct rt_comm_group *g = group_of(rt_comm_of(rt), group, "index");

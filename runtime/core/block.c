@@ -44,11 +44,69 @@ struct rt_block rt_param_block(const struct rt_plan *plan, const struct rt_param
 	return block;
 }
 
-int rt_param_owner(const struct rt_plan *plan, const struct rt_param *param, int64_t row,
-		   int64_t column)
+struct rt_param_home rt_param_home(const struct rt_plan *plan, const struct rt_role *role,
+				   const struct rt_param *param)
+{
+	if (role->homes != NULL)
+		return role->homes[param - plan->param];
+	return (struct rt_param_home){param->weight, param->gradient, param->moment1,
+				      param->moment2, param->master};
+}
+
+int64_t rt_param_layer(const struct rt_plan *plan, const struct rt_role *role,
+		       const struct rt_param *param, int64_t layer)
+{
+	int64_t first = 0;
+	if (rt_param_home(plan, role, param).weight == NULL)
+		return -1;
+	if (role->chunks == NULL || param->layers == 1)
+		return layer;
+	for (uint32_t c = 0; c < role->schedule.chunks; c++) {
+		const struct rt_chunk *chunk = &role->chunks[c];
+		if (layer >= chunk->first && layer < chunk->first + chunk->count)
+			return first + layer - chunk->first;
+		first += chunk->count;
+	}
+	return -1;
+}
+
+/* The first stage that holds a layer, as a rank: its other coordinates are 0. */
+static int stage_rank(const struct rt_plan *plan, const struct rt_param *param, int64_t layer)
+{
+	uint32_t stage = 0;
+	if (plan->stages <= 1)
+		return 0;
+	while (stage + 1 < plan->stages &&
+	       rt_param_layer(plan, &plan->roles[stage], param, layer) < 0)
+		stage++;
+	return group_rank(plan->axes, plan->naxes, plan->groups[plan->pipeline_group].axes,
+			  (int)stage);
+}
+
+/* Where a role has a part of a parameter. */
+static const struct rt_place *place_of(const struct rt_plan *plan, const struct rt_role *role,
+				       const struct rt_param *param, enum rt_part part)
+{
+	struct rt_param_home home = rt_param_home(plan, role, param);
+	return part == RT_WEIGHT ? home.weight : part == RT_GRADIENT ? home.gradient : home.moment1;
+}
+
+void *rt_param_at(struct rt *rt, int rank, const struct rt_param *param, enum rt_part part,
+		  int64_t layer)
+{
+	const struct rt_role *role = rt_role_of(rt->plan, rank);
+	const struct rt_place *place = place_of(rt->plan, role, param, part);
+	int64_t local = rt_param_layer(rt->plan, role, param, layer);
+	if (local < 0 || place == NULL)
+		return NULL;
+	return rt_layer_of(rt, rank, place, local);
+}
+
+int rt_param_owner(const struct rt_plan *plan, const struct rt_param *param, int64_t layer,
+		   int64_t row, int64_t column)
 {
 	uint32_t rows = row_axes(plan, param), columns = column_axes(plan, param);
-	int rank = 0;
+	int rank = stage_rank(plan, param, layer);
 	if (rows != 0)
 		rank += group_rank(plan->axes, plan->naxes, rows, (int)(row / param->local_rows));
 	if (columns != 0)
@@ -65,35 +123,43 @@ int64_t rt_param_elements(const struct rt_param *param)
 	       (param->local_columns > 0 ? param->local_columns : columns_of(param));
 }
 
-static int64_t slice_of(const struct rt_param *param, const struct rt_place *place)
-{
-	if (place == param->weight)
-		return param->weight_slice;
-	return place == param->gradient ? param->gradient_slice : param->moment_slice;
-}
-
-static enum rt_type type_of(const struct rt_param *param, const struct rt_place *place)
-{
-	if (place == param->weight)
-		return param->type;
-	return place == param->gradient ? param->gradient_type : param->state_type;
-}
-
-static bool in_place(const struct rt_param *param, const struct rt_place *place)
-{
-	return place == param->gradient && param->gradient_in_place;
-}
-
-int64_t rt_param_held(const struct rt_param *param, const struct rt_place *place)
-{
-	int64_t slice = slice_of(param, place);
-	return slice > 0 && !in_place(param, place) ? slice : rt_param_elements(param);
-}
-
 static uint32_t flat_axes(const struct rt_plan *plan, const struct rt_param *param)
 {
 	bool cut = param->weight_slice > 0 || param->gradient_slice > 0 || param->moment_slice > 0;
 	return cut ? plan->groups[param->flat_group].axes : 0;
+}
+
+static enum rt_type type_of(const struct rt_param *param, enum rt_part part)
+{
+	if (part == RT_WEIGHT)
+		return param->type;
+	return part == RT_GRADIENT ? param->gradient_type : param->state_type;
+}
+
+static bool in_place(const struct rt_param *param, enum rt_part part)
+{
+	return part == RT_GRADIENT && param->gradient_in_place;
+}
+
+/* Elements of a slice; of one tensor of all layers they follow from the layers of the stage. */
+static int64_t slice_of(const struct rt_plan *plan, const struct rt_role *role,
+			const struct rt_param *param, enum rt_part part)
+{
+	bool joined = param->gradient_in_place && param->weight_slice == 0;
+	int64_t stride = (rt_param_elements(param) + 63) / 64 * 64;
+	int64_t slice = part == RT_WEIGHT     ? param->weight_slice
+			: part == RT_GRADIENT ? param->gradient_slice
+					      : param->moment_slice;
+	if (slice == 0 || !joined || role->chunks == NULL || param->layers == 1)
+		return slice;
+	return RT_SLICE(role->layers * stride, parts(plan, flat_axes(plan, param)));
+}
+
+int64_t rt_param_held(const struct rt_plan *plan, const struct rt_role *role,
+		      const struct rt_param *param, enum rt_part part)
+{
+	int64_t slice = slice_of(plan, role, param, part);
+	return slice > 0 && !in_place(param, part) ? slice : rt_param_elements(param);
 }
 
 int64_t rt_weight_member(const struct rt_plan *plan, const struct rt_param *param, int rank)
@@ -108,16 +174,18 @@ struct flat {
 	int64_t member, element, run;
 };
 
-static struct flat flat_of(const struct rt_plan *plan, const struct rt_param *param,
-			   const struct rt_place *place, int64_t layer, int64_t index)
+static struct flat flat_of(const struct rt_plan *plan, const struct rt_role *role,
+			   const struct rt_param *param, enum rt_part part, int64_t layer,
+			   int64_t index)
 {
-	int64_t slice = slice_of(param, place);
+	int64_t slice = slice_of(plan, role, param, part);
 	if (slice == 0)
 		return (struct flat){-1, index, INT64_MAX};
-	if (!in_place(param, place))
+	if (!in_place(param, part))
 		return (struct flat){index / slice, index % slice, slice - index % slice};
-	int64_t stride = place->layer_stride / rt_type_bytes(type_of(param, place));
-	int64_t at = layer * stride + index;
+	const struct rt_place *place = place_of(plan, role, param, part);
+	int64_t stride = place->layer_stride / rt_type_bytes(type_of(param, part));
+	int64_t at = rt_param_layer(plan, role, param, layer) * stride + index;
 	int64_t members = parts(plan, flat_axes(plan, param));
 	return (struct flat){at / slice % members, index, slice - at % slice};
 }
@@ -134,15 +202,18 @@ static int member_rank(const struct rt_plan *plan, const struct rt_param *param,
 	       group_rank(plan->axes, plan->naxes, axes, (int)member);
 }
 
-void *rt_param_element(struct rt *rt, const struct rt_param *param, const struct rt_place *place,
+void *rt_param_element(struct rt *rt, const struct rt_param *param, enum rt_part part,
 		       int64_t layer, int64_t index, int rank, bool any)
 {
-	struct flat flat = flat_of(rt->plan, param, place, layer, index);
+	const struct rt_role *role = rt_role_of(rt->plan, rank);
+	if (rt_param_layer(rt->plan, role, param, layer) < 0)
+		return NULL;
+	struct flat flat = flat_of(rt->plan, role, param, part, layer, index);
 	int has = member_rank(rt->plan, param, rank, flat.member);
 	if (!any && has != rank)
 		return NULL;
-	return (unsigned char *)rt_layer_of(rt, has, place, layer) +
-	       flat.element * rt_type_bytes(type_of(param, place));
+	return (unsigned char *)rt_param_at(rt, has, param, part, layer) +
+	       flat.element * rt_type_bytes(type_of(param, part));
 }
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -150,22 +221,23 @@ static int64_t smaller(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-int64_t rt_param_run(struct rt *rt, const struct rt_param *param, const struct rt_place *place,
-		     int64_t layer, int64_t index, unsigned char **at)
+int64_t rt_param_run(struct rt *rt, const struct rt_param *param, enum rt_part part, int64_t layer,
+		     int64_t index, unsigned char **at)
 {
 	int64_t columns = columns_of(param), row = index / columns, column = index % columns;
-	int owner = rt_param_owner(rt->plan, param, row, column);
+	int owner = rt_param_owner(rt->plan, param, layer, row, column);
 	struct rt_block block = rt_param_block(rt->plan, param, owner);
 	int64_t element =
 		(row - block.first_row) * block.columns + column - block.first_column;
-	*at = rt_param_element(rt, param, place, layer, element, owner, true);
+	*at = rt_param_element(rt, param, part, layer, element, owner, true);
 	int64_t end = (block.first_row + block.rows) * columns;
 	if (block.columns != columns) {
 		int64_t last = block.first_column + block.columns;
 		end = row * columns + (last < columns ? last : columns);
 	}
 	return smaller(smaller(end, param->padded_rows * columns) - index,
-		       flat_of(rt->plan, param, place, layer, element).run);
+		       flat_of(rt->plan, rt_role_of(rt->plan, owner), param, part, layer, element)
+			       .run);
 }
 
 bool rt_weights_sliced(const struct rt_plan *plan)
@@ -178,6 +250,8 @@ bool rt_weights_sliced(const struct rt_plan *plan)
 
 bool rt_params_cut(const struct rt_plan *plan)
 {
+	if (plan->stages > 1)
+		return true;
 	for (uint32_t p = 0; p < plan->nparam; p++)
 		if (parts(plan, row_axes(plan, &plan->param[p])) > 1 ||
 		    parts(plan, column_axes(plan, &plan->param[p])) > 1 ||

@@ -93,8 +93,14 @@ int64_t data_validation_windows(const struct data *data, const struct rt_train *
 
 static void mask(int32_t *tokens, int64_t from, int64_t to, int32_t value)
 {
-	for (int64_t i = from; i < to; i++)
+	for (int64_t i = from; tokens != NULL && i < to; i++)
 		tokens[i] = value;
+}
+
+/* A stage of a pipeline may read only one of tokens and targets. */
+static int32_t *row_at(int32_t *at, int64_t offset)
+{
+	return at != NULL ? at + offset : NULL;
 }
 
 static int load_train(struct rt *rt, int64_t sample, const struct rt_load_batch *args, int64_t row)
@@ -102,14 +108,14 @@ static int load_train(struct rt *rt, int64_t sample, const struct rt_load_batch 
 	const struct data_view *view = &rt->data->train;
 	int64_t n = rt->step * rt->plan->train.global_batch + sample + row;
 	int64_t window = data_order((uint64_t)rt->options->seed, n, view->windows);
-	return data_window(view, window, args->length, args->tokens + row * args->length,
-			   args->targets + row * args->length);
+	return data_window(view, window, args->length, row_at(args->tokens, row * args->length),
+			   row_at(args->targets, row * args->length));
 }
 
 static int load_held(struct rt *rt, int64_t window, const struct rt_load_batch *args, int64_t row)
 {
-	int32_t *tokens = args->tokens + row * args->length;
-	int32_t *targets = args->targets + row * args->length;
+	int32_t *tokens = row_at(args->tokens, row * args->length);
+	int32_t *targets = row_at(args->targets, row * args->length);
 	if (window < rt->source.windows)
 		return data_window(&rt->data->held, window, args->length, tokens, targets);
 	mask(tokens, 0, args->length, 0);
@@ -121,7 +127,7 @@ static void load_prompt(const struct batch_source *source, const struct rt_load_
 {
 	mask(args->tokens, 0, args->batch * args->length, 0);
 	mask(args->targets, 0, args->batch * args->length, -1);
-	for (int64_t i = 0; i < source->prompt_length; i++)
+	for (int64_t i = 0; args->tokens != NULL && i < source->prompt_length; i++)
 		args->tokens[i] = source->prompt[i];
 }
 

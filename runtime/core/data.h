@@ -64,7 +64,8 @@ void data_set_close(struct data_set *set);
 /* Every token of the set inside the vocabulary; -1 after rt_fail. */
 int data_set_check(const struct data_set *set);
 
-/* Window `window` of a view: inputs and targets. -1 after rt_fail if an id is outside the
+/* Window `window` of a view: inputs and targets, each unless NULL.
+ * -1 after rt_fail if an id is outside the
  * vocabulary. */
 int data_window(const struct data_view *view, int64_t window, int64_t length, int32_t *inputs,
 		int32_t *targets);

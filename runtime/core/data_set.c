@@ -217,7 +217,7 @@ int data_window(const struct data_view *view, int64_t window, int64_t length, in
 		int32_t *targets)
 {
 	int64_t first = view->first + window * length;
-	if (read_tokens(view->set, first, length, inputs) != 0)
+	if (inputs != NULL && read_tokens(view->set, first, length, inputs) != 0)
 		return -1;
-	return read_tokens(view->set, first + 1, length, targets);
+	return targets != NULL ? read_tokens(view->set, first + 1, length, targets) : 0;
 }

@@ -32,6 +32,24 @@ void *rt_layer_of(struct rt *rt, int rank, const struct rt_place *place, int64_t
 	return rt->world->arena[rank] + offset;
 }
 
+const struct rt_place *rt_place(struct rt *rt, uint32_t buffer)
+{
+	return &rt->role->places[buffer];
+}
+
+int64_t rt_layers(struct rt *rt)
+{
+	return rt->role->layers;
+}
+
+const struct rt_role *rt_role_of(const struct rt_plan *plan, int rank)
+{
+	if (plan->stages <= 1)
+		return &plan->roles[0];
+	return &plan->roles[group_index(plan->axes, plan->naxes,
+					plan->groups[plan->pipeline_group].axes, rank)];
+}
+
 double *rt_control_block(struct rt *rt)
 {
 	return rt_layer(rt, rt->role->control, 0);
@@ -126,17 +144,18 @@ static int open_device(struct rt *rt)
 int rt_open(struct rt *rt)
 {
 	rt->rank = rt->world->rank;
-	rt->role = &rt->plan->roles[0];
+	rt->role = rt_role_of(rt->plan, rt->rank);
 	rt->arena = rt->world->arena[rt->rank];
 	rt->arena_bytes = rt->world->arena_bytes[rt->rank];
 	if (open_device(rt) != 0)
 		return -1;
 	memset(rt->arena, 0, (size_t)rt->arena_bytes);
-	return open_comm(rt);
+	return open_comm(rt) != 0 ? -1 : pipeline_open(rt);
 }
 
 void rt_close(struct rt *rt)
 {
+	pipeline_close(rt);
 	comm_close(&rt->comm);
 	if (rt->device != NULL)
 		rt->device->ops->close(rt->device);

@@ -11,6 +11,16 @@ int loop_gather(struct loop *loop, uint64_t word, uint64_t *round)
 	return comm_barrier(&rt->comm, rt->comm.ngroups - 1);
 }
 
+/* Whether two ranks hold the same layers of a parameter, and any. */
+static bool same_layers(const struct rt *rt, const struct rt_param *param, int rank)
+{
+	const struct rt_role *mine = rt->role, *other = rt_role_of(rt->plan, rank);
+	if (rt_param_home(rt->plan, mine, param).weight == NULL ||
+	    rt_param_home(rt->plan, other, param).weight == NULL)
+		return false;
+	return mine == other || param->layers == 1;
+}
+
 static bool same_block(const struct rt_block *a, const struct rt_block *b)
 {
 	return a->first_row == b->first_row && a->first_column == b->first_column;
@@ -23,7 +33,7 @@ static int compare(struct rt *rt, const struct rt_param *param, uint64_t hash, u
 	int64_t member = rt_weight_member(rt->plan, param, rt->rank);
 	for (int rank = 0; rank < rt->world->ranks; rank++) {
 		struct rt_block other = rt_param_block(rt->plan, param, rank);
-		if (same_block(&mine, &other) &&
+		if (same_layers(rt, param, rank) && same_block(&mine, &other) &&
 		    rt_weight_member(rt->plan, param, rank) == member &&
 		    world_read(rt->world, round, rank) != hash)
 			return rt_fail("replicas differ: tensor `%s` of rank %d and of rank %d",

@@ -56,8 +56,8 @@ static int check_plan(const struct rt_plan *plan)
 	if (ranks != plan->ranks || ranks < 1)
 		return rt_fail("plan: %lld ranks, but its axes hold %lld", (long long)plan->ranks,
 			       (long long)ranks);
-	if (plan->nroles != 1)
-		return rt_fail("plan: %u roles, this runtime serves one", plan->nroles);
+	if (plan->nroles != (plan->stages > 1 ? plan->stages : 1))
+		return rt_fail("plan: %u roles for %u stages", plan->nroles, plan->stages);
 	if (train->micro_batches != plan->roles[0].schedule.micro_batches ||
 	    train->global_batch != train->micro_batch * train->micro_batches * train->data_ranks)
 		return rt_fail("plan: a batch of %lld is not %lld x %lld x %lld",
@@ -71,7 +71,8 @@ static int check_options(const struct launch *launch)
 {
 	const struct rt_plan *plan = launch->plan;
 	bool bytes = plan->data.kind == RT_DATA_BYTES;
-	if (launch->options.sample != NULL && (!bytes || plan->roles[0].logits == NULL))
+	const struct rt_role *last = &plan->roles[plan->nroles - 1];
+	if (launch->options.sample != NULL && (!bytes || last->logits == NULL))
 		return rt_fail("option `--sample` needs a plan whose data is bytes(..)");
 	if (launch->options.bigram && !bytes)
 		return rt_fail("option `--bigram` needs a plan whose data is bytes(..)");
@@ -201,7 +202,7 @@ static int run_ranks(struct launch *launch)
 	int ranks = (int)launch->plan->ranks, code = RT_EXIT_FAULT;
 	int64_t *bytes = calloc((size_t)ranks, sizeof *bytes);
 	for (int rank = 0; bytes != NULL && rank < ranks; rank++)
-		bytes[rank] = launch->plan->roles[0].arena;
+		bytes[rank] = rt_role_of(launch->plan, rank)->arena;
 	size_t comm_bytes = shm_comm_bytes(ranks, (int)launch->plan->ngroups);
 	if (bytes == NULL || say_start(launch) != 0 ||
 	    world_open(&world, ranks, bytes, comm_bytes) != 0)

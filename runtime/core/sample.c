@@ -70,7 +70,7 @@ static int read_logits(struct rt *rt, int64_t position, int kinds, double *logit
 	return cut ? comm_barrier(&rt->comm, role->logits_group) : 0;
 }
 
-static int next_byte(struct rt *rt, int64_t position, int64_t number, int *byte)
+static int choose(struct rt *rt, int64_t position, int64_t number, int *byte)
 {
 	int kinds = rt->plan->train.vocab < KINDS ? (int)rt->plan->train.vocab : KINDS;
 	double logits[KINDS];
@@ -80,6 +80,23 @@ static int next_byte(struct rt *rt, int64_t position, int64_t number, int *byte)
 			? likeliest(logits, kinds)
 			: draw(logits, kinds, rt->options->temperature,
 			       rt_rand_uniform(&rand, (uint64_t)number));
+	return 0;
+}
+
+/* The last stage chooses and tells the others. */
+static int next_byte(struct rt *rt, int64_t position, int64_t number, int *byte)
+{
+	const struct rt_plan *plan = rt->plan;
+	double *word = rt_sums(rt);
+	if (rt->role->logits != NULL)
+		RT_TRY(choose(rt, position, number, byte));
+	if (plan->stages <= 1)
+		return 0;
+	if (rt->role->logits != NULL)
+		*word = *byte;
+	RT_TRY(comm_broadcast(&rt->comm, (int)plan->pipeline_group, word, sizeof *word,
+			      (int)plan->stages - 1));
+	*byte = (int)*word;
 	return 0;
 }
 
@@ -95,8 +112,8 @@ int sample_run(struct loop *loop)
 		rt->source = (struct batch_source){.mode = BATCH_PROMPT,
 						   .prompt = loop->text + loop->text_used - window,
 						   .prompt_length = window};
-		RT_TRY(rt->role->forward(rt, &(struct rt_at){0}));
-		int byte;
+		RT_TRY(pipeline_forward(rt, 0));
+		int byte = 0;
 		RT_TRY(next_byte(rt, window - 1, number, &byte));
 		loop->text[loop->text_used++] = (unsigned char)byte;
 	}

@@ -36,10 +36,11 @@ static int end_lane(struct rt *rt, uint32_t lane)
 static int take_turn(struct rt *rt, const struct rt_turn *turn, int64_t lane_length)
 {
 	uint32_t lane = (uint32_t)(turn->micro_batch / lane_length);
-	struct rt_at at = {
-		.slot = turn->slot, .level = rt_lane_level(lane), .micro_batch = turn->micro_batch};
+	struct rt_at at = pipeline_at(rt, turn);
+	at.level = rt_lane_level(lane);
 	if (!turn->backward)
 		return rt->role->forward(rt, &at);
+	RT_TRY(pipeline_take(rt, turn));
 	RT_TRY(rt->role->backward(rt, &at));
 	bool last = (turn->micro_batch + 1) % lane_length == 0;
 	return last ? end_lane(rt, lane) : 0;
@@ -57,14 +58,18 @@ int step_run(struct rt *rt, double lr, struct report_step *out)
 {
 	const struct rt_train *train = &rt->plan->train;
 	const struct rt_schedule *schedule = &rt->role->schedule;
+	uint32_t turns = rt_schedule_turns(schedule);
 	int64_t lane_length = per_lane(rt);
 	rt->source = (struct batch_source){.mode = BATCH_TRAIN};
 	set_control(rt, lr, true);
 	RT_TRY(rt->role->begin(rt));
-	for (uint32_t i = 0; i < rt_schedule_turns(schedule); i++) {
-		struct rt_turn turn = rt_schedule_turn(schedule, i);
+	for (uint32_t i = 0; i < turns; i++) {
+		struct rt_turn turn = rt->walk.turns ? rt->walk.turns[i]
+						     : rt_schedule_turn(schedule, 0, i);
+		RT_TRY(pipeline_exchange(rt, i));
 		RT_TRY(take_turn(rt, &turn, lane_length));
 	}
+	RT_TRY(pipeline_exchange(rt, turns));
 	RT_TRY(rt->role->update(rt));
 	const double *control = rt_control_block(rt);
 	out->step = rt->step;
@@ -85,9 +90,12 @@ int step_validate(struct rt *rt, double *loss)
 	set_control(rt, 0, false);
 	RT_TRY(rt_clear(rt, 0, &(struct rt_clear){.at = sums, .bytes = 2 * sizeof *sums}));
 	for (int64_t i = 0; i * round < windows; i++)
-		RT_TRY(rt->role->forward(rt, &(struct rt_at){.micro_batch = i}));
+		RT_TRY(pipeline_forward(rt, i));
 	if (rt->data_size > 1)
 		RT_TRY(rt_all_reduce(rt, 0, (int)plan->data_group, sums, 2, RT_F64, RT_ORDER_TREE));
+	if (plan->stages > 1)
+		RT_TRY(rt_all_reduce(rt, 0, (int)plan->pipeline_group, sums, 2, RT_F64,
+				     RT_ORDER_TREE));
 	*loss = sums[1] > 0 ? sums[0] / sums[1] : 0;
 	return isfinite(*loss) ? 0 : rt_fail("not finite: validation loss %g", *loss);
 }

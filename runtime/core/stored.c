@@ -84,7 +84,7 @@ static bool inside(const struct rt_block *block, int64_t row, int64_t column)
 static void enter(struct rt *rt, enum weights_part part, int rank, struct stored_cursor *cursor)
 {
 	const struct rt_param *param = cursor->param;
-	cursor->place = part == WEIGHTS_VALUES ? param->weight : param->gradient;
+	cursor->part = part == WEIGHTS_VALUES ? RT_WEIGHT : RT_GRADIENT;
 	cursor->block = rt_param_block(rt->plan, param, rank);
 	cursor->owner = rank;
 }
@@ -104,17 +104,19 @@ void *stored_element(struct rt *rt, const struct stored *stored, enum weights_pa
 		cursor->param = piece_of(rt->plan, stored->param, row);
 		if (cursor->param == NULL)
 			return NULL;
-		enter(rt, part, cursor->rank < 0 ? 0 : cursor->rank, cursor);
+		int owner = rt_param_owner(rt->plan, cursor->param, stored->layer, 0, 0);
+		enter(rt, part, cursor->rank < 0 ? owner : cursor->rank, cursor);
 	}
 	const struct rt_param *param = cursor->param;
 	row -= param->pieces > 1 ? param->first_row : 0;
 	if (!inside(&cursor->block, row, column)) {
 		if (cursor->rank >= 0)
 			return NULL;
-		enter(rt, part, rt_param_owner(rt->plan, param, row, column), cursor);
+		enter(rt, part, rt_param_owner(rt->plan, param, stored->layer, row, column),
+		      cursor);
 	}
 	int64_t element = (row - cursor->block.first_row) * cursor->block.columns + column -
 			  cursor->block.first_column;
-	return rt_param_element(rt, param, cursor->place, stored->layer, element, cursor->owner,
+	return rt_param_element(rt, param, cursor->part, stored->layer, element, cursor->owner,
 				cursor->rank < 0);
 }

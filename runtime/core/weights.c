@@ -19,10 +19,11 @@ struct draw {
 static struct draw draw_of(struct rt *rt, const struct rt_param *param, int64_t layer)
 {
 	int64_t first = rt_weight_member(rt->plan, param, rt->rank) * param->weight_slice;
-	int64_t held = rt_param_held(param, param->weight), left = rt_param_elements(param) - first;
+	int64_t held = rt_param_held(rt->plan, rt->role, param, RT_WEIGHT);
+	int64_t left = rt_param_elements(param) - first;
 	return (struct draw){.param = param,
 			     .block = rt_param_block(rt->plan, param, rt->rank),
-			     .at = rt_layer(rt, param->weight, layer),
+			     .at = rt_param_at(rt, rt->rank, param, RT_WEIGHT, layer),
 			     .columns = param->columns > 0 ? param->columns : 1,
 			     .first = first,
 			     .count = held < left ? held : left};
@@ -65,9 +66,9 @@ static void draw_ones(struct rt *rt, const struct rt_param *param, int64_t layer
  */
 static void clear_weight(struct rt *rt, const struct rt_param *param, int64_t layer)
 {
-	int64_t size = rt_type_bytes(param->type);
-	memset(rt_layer(rt, param->weight, layer), 0,
-	       (size_t)(rt_param_held(param, param->weight) * size));
+	int64_t held = rt_param_held(rt->plan, rt->role, param, RT_WEIGHT);
+	memset(rt_param_at(rt, rt->rank, param, RT_WEIGHT, layer), 0,
+	       (size_t)(held * rt_type_bytes(param->type)));
 }
 
 void weights_draw(struct rt *rt)
@@ -75,6 +76,8 @@ void weights_draw(struct rt *rt)
 	for (uint32_t p = 0; p < rt->plan->nparam; p++) {
 		const struct rt_param *param = &rt->plan->param[p];
 		for (int64_t layer = 0; layer < param->layers; layer++) {
+			if (rt_param_at(rt, rt->rank, param, RT_WEIGHT, layer) == NULL)
+				continue;
 			clear_weight(rt, param, layer);
 			if (param->init == RT_INIT_NORMAL)
 				draw_normal(rt, param, layer);
@@ -124,10 +127,14 @@ static void hash_end(struct hasher *h)
 
 uint64_t weights_hash_here(struct rt *rt, const struct rt_param *param)
 {
-	int64_t bytes = rt_param_held(param, param->weight) * rt_type_bytes(param->type);
+	int64_t held = rt_param_held(rt->plan, rt->role, param, RT_WEIGHT);
+	int64_t bytes = held * rt_type_bytes(param->type);
 	struct hasher h = {.hash = 1};
 	for (int64_t layer = 0; layer < param->layers; layer++) {
-		hash_bytes(&h, rt_layer(rt, param->weight, layer), bytes);
+		const void *at = rt_param_at(rt, rt->rank, param, RT_WEIGHT, layer);
+		if (at == NULL)
+			continue;
+		hash_bytes(&h, at, bytes);
 		hash_end(&h);
 	}
 	return h.hash;
@@ -145,7 +152,7 @@ uint64_t weights_hash(struct rt *rt, const struct rt_param *param)
 	for (int64_t layer = 0; layer < param->layers; layer++) {
 		for (int64_t i = 0, run; i < count; i += run) {
 			unsigned char *at;
-			run = rt_param_run(rt, param, param->weight, layer, i, &at);
+			run = rt_param_run(rt, param, RT_WEIGHT, layer, i, &at);
 			hash_bytes(&h, at, run * size);
 		}
 		hash_end(&h);
@@ -159,7 +166,7 @@ double weights_gradient_norm(struct rt *rt, const struct rt_param *param, int64_
 	double sum = 0;
 	for (int64_t i = 0, run; i < count; i += run) {
 		unsigned char *at;
-		run = rt_param_run(rt, param, param->gradient, layer, i, &at);
+		run = rt_param_run(rt, param, RT_GRADIENT, layer, i, &at);
 		for (int64_t k = 0; k < run; k++) {
 			double g = rt_value(at, param->gradient_type, k);
 			sum += g * g;

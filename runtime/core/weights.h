@@ -44,7 +44,7 @@ enum weights_part { WEIGHTS_VALUES, WEIGHTS_GRADIENTS };
 struct stored_cursor {
 	int rank;
 	const struct rt_param *param;
-	const struct rt_place *place;
+	enum rt_part part;
 	struct rt_block block;
 	int owner; /* rank of the block */
 };

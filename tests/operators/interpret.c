@@ -375,7 +375,7 @@ void interpret_turns(struct interpret *in, uint32_t first, uint32_t last)
 	const struct rt_schedule *schedule = &in->role->schedule;
 	uint32_t length = schedule->micro_batches / in->role->lanes;
 	for (uint32_t i = 0; i < rt_schedule_turns(schedule); i++) {
-		struct rt_turn turn = rt_schedule_turn(schedule, i);
+		struct rt_turn turn = rt_schedule_turn(schedule, 0, i);
 		uint32_t lane = turn.micro_batch / length;
 		struct interpret_at at = {.slot = turn.slot,
 					  .level = rt_lane_level(lane),

@@ -209,10 +209,6 @@ static const struct rt_param params[] = {
 	 .id = 5},
 };
 
-static const struct rt_schedule_run runs[] = {
-	{.count = MICRO_BATCHES, .backward = {false, true}, .turns = 2},
-};
-
 static const struct rt_item items[] = {
 	{"weights", 0, sizeof(struct weights)},
 	{"gradients", 0, LEVELS * sizeof(struct weights)},
@@ -224,7 +220,7 @@ static const struct rt_item items[] = {
 static const struct rt_role role = {
 	.name = "all",
 	.schedule =
-		{.micro_batches = MICRO_BATCHES, .chunks = 1, .slots = 1, .runs = runs, .nruns = 1},
+		{.micro_batches = MICRO_BATCHES, .stages = 1, .chunks = 1, .slots = 1},
 	.arena = sizeof(struct arena),
 	.begin = begin,
 	.forward = forward,

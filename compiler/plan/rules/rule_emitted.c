@@ -3,7 +3,7 @@
 #include "plan/rules/plan_rules.h"
 
 static const enum strategy_kind not_emitted[] = {
-	STRATEGY_PIPELINE, STRATEGY_CONTEXT, STRATEGY_EXPERT,
+	STRATEGY_CONTEXT, STRATEGY_EXPERT,
 };
 
 static void note(struct work *work, struct span span, const char *what)

@@ -29,15 +29,25 @@ struct rt_place {
 	int64_t layers, layer_stride; /* copy layer % layers */
 	int64_t slots, slot_stride;   /* copy slot % slots */
 	int64_t levels, level_stride; /* copy level % levels: gradients of lanes */
+	int64_t bytes;                /* of one copy; 0: not stated */
 };
 
-/* Which copy a segment works on. */
+/* Which copy a segment works on. Of a stage of a pipeline: a turn is handed the first of `layers`
+ * layers of its chunk, counted on this stage; layer + shift is the number in the whole model. */
 struct rt_at {
 	int64_t layer, slot, level, micro_batch;
+	int64_t layers, chunk, shift;
 };
 
 /* First byte of the copy of `place`; layer is at->layer + plus. */
 void *rt_buffer(struct rt *rt, const struct rt_place *place, const struct rt_at *at, int plus);
+
+/* What differs by stage: the place of a buffer, by its number; layers of this stage. */
+const struct rt_place *rt_place(struct rt *rt, uint32_t buffer);
+int64_t rt_layers(struct rt *rt);
+
+/* Elements of a slice of `n` over `ranks`, a multiple of 64. */
+#define RT_SLICE(n, ranks) (((n) + (ranks) * 64 - 1) / ((ranks) * 64) * 64)
 
 /* ---- device calls (streams: 0 = compute) ------------------------------------------------- */
 
@@ -93,7 +103,8 @@ struct rt_attend_backward {
 };
 int rt_attend_backward(struct rt *rt, int stream, const struct rt_attend_backward *args);
 
-/* Tokens and targets of a micro-batch of this rank: int32 [batch, tokens] each. */
+/* Tokens and targets of a micro-batch of this rank: int32 [batch, tokens] each; NULL: not read
+ * here. */
 struct rt_load_batch {
 	int32_t *tokens, *targets;
 	int64_t batch, length;
@@ -152,6 +163,11 @@ int rt_slice(struct rt *rt, int stream, int group, const void *from, void *to, i
 /* Index of this rank in its group, 0 .. size - 1: members are ordered by rank. -1: no such group.
  */
 int64_t rt_index(struct rt *rt, int group);
+
+/* Member `from` of the group sends `count` elements at `buffer` to member `to`, which gets them
+ * there; nothing for the others. */
+int rt_hand(struct rt *rt, int stream, int group, int from, int to, void *buffer, int64_t count,
+	    enum rt_type type);
 
 /* ---- tables of a program ----------------------------------------------------------------- */
 
@@ -230,6 +246,17 @@ struct rt_item {
 	int64_t bytes;
 };
 
+/* Where a stage has a parameter; NULL: another stage has it. */
+struct rt_param_home {
+	const struct rt_place *weight, *gradient, *moment1, *moment2, *master;
+};
+
+/* Layers [first, first + count) of the model. */
+struct rt_chunk {
+	int64_t first, count;
+};
+
+/* What the ranks of a stage do; without a pipeline there is one. */
 struct rt_role {
 	const char *name;
 	struct rt_schedule schedule;
@@ -242,13 +269,22 @@ struct rt_role {
 	 * adds to. NULL: one lane a rank. */
 	int (*merge)(struct rt *, int64_t level);
 	int (*update)(struct rt *);                        /* reduce, norm, optimizer */
-	const struct rt_place *tokens, *targets, *control, *sums;
-	const struct rt_place *logits;                     /* NULL: no sampling */
+	const struct rt_place *tokens, *targets;           /* of a pipeline: NULL where not read */
+	const struct rt_place *control, *sums;
+	const struct rt_place *logits;                     /* NULL: no sampling, or not here */
 	enum rt_type logits_type;
 	int64_t logits_columns;                            /* padded vocabulary, or this part */
 	int logits_group;                                  /* read if logits_columns < vocab */
 	const struct rt_item *items;
 	uint32_t nitems;
+	/* Of a stage of a pipeline only. Stages hand on `carried`: the copy of the first layer of
+	 * a chunk arrives, that behind its last one leaves; back goes `adjoint`, and what arrives
+	 * waits in a copy of `received`. */
+	const struct rt_place *places;                     /* by number of the buffer */
+	const struct rt_param_home *homes;                 /* by parameter */
+	const struct rt_chunk *chunks;                     /* schedule.chunks of them */
+	int64_t layers;                                    /* of all chunks */
+	const struct rt_place *carried, *adjoint, *received;
 };
 
 struct rt_plan {
@@ -260,9 +296,9 @@ struct rt_plan {
 	const struct rt_axis *axes;
 	uint32_t naxes;
 	int64_t ranks;
-	const uint32_t *role_of_stage; /* NULL: one role */
-	const struct rt_role *roles;
+	const struct rt_role *roles;   /* by stage */
 	uint32_t nroles;
+	uint32_t stages, pipeline_group; /* 0: no pipeline; ranks that differ by stage only */
 	const struct rt_group *groups;
 	uint32_t ngroups, data_group;  /* index of the group that splits the batch; ranks 1: any */
 	const struct rt_param *param;

@@ -1,61 +1,305 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The schedule of a role: runs of turns. One pure walker, used by planc to prove it and by the
- * program to follow it. */
+/* The schedule of a pipeline: which turn a stage takes when, and which messages go between turns.
+ * Pure functions of a few numbers, used by planc to prove the schedule and by the program to follow
+ * it; memory is the caller's.
+ *
+ * A turn is one micro-batch through one chunk of layers, forward or backward. Virtual stage
+ * `chunk * stages + stage` hands on to the next one. Messages have their places by a global clock:
+ * turns take one unit of time and start once their operand is made; what is made at time t leaves
+ * after the turn that made it and arrives before the first turn of the receiver that starts at t or
+ * later. */
 #ifndef RT_SCHEDULE_H
 #define RT_SCHEDULE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct rt_schedule_run {
-	uint32_t count;       /* how often the turns are taken */
-	bool backward[2];
-	uint32_t turns;       /* 1 or 2 */
+enum rt_schedule_kind {
+	RT_1F1B, /* a backward as early as it can be; several chunks: interleaved */
+	RT_GPIPE /* all forwards, then all backwards, each in ascending order */
 };
 
 struct rt_schedule {
-	uint32_t micro_batches, chunks, slots;
-	const struct rt_schedule_run *runs;
-	uint32_t nruns;
+	enum rt_schedule_kind kind;
+	uint32_t micro_batches, stages, stage, chunks;
+	uint32_t slots;    /* copies of what a micro-batch keeps between forward and backward */
+	uint32_t received; /* gradients that have arrived and wait, at most */
 };
 
 struct rt_turn {
 	bool backward;
 	uint32_t chunk, micro_batch, slot;
+	uint32_t received; /* backward: where its gradient has arrived; UINT32_MAX: made here */
 };
 
-/* Number of turns of a step. */
+struct rt_transfer {
+	bool receive, backward;
+	uint32_t peer; /* stage */
+	uint32_t chunk, micro_batch;
+	uint32_t slot; /* forward: of the micro-batch here; backward, receive: of what arrived */
+	uint64_t edge; /* of this message, equal at both ends; messages of a list ascend by it */
+};
+
+/* Start of each turn, [stages][turns], and end by what it computes, [stages][turns] too. */
+struct rt_clock {
+	uint32_t *start, *end;
+};
+
+/* What a stage does: transfers [first[i], first[i + 1]), then turn i; at the end the transfers from
+ * first[turns] on. */
+struct rt_walk {
+	struct rt_turn *turns;         /* rt_schedule_turns */
+	struct rt_transfer *transfers; /* 2 * turns at most */
+	uint32_t *first;               /* turns + 2 */
+	uint32_t *taken, *free;        /* scratch, turns each */
+	uint32_t slots, received;      /* result: the most alive at once */
+};
+
+/* Number of turns of a stage in a step. */
 static inline uint32_t rt_schedule_turns(const struct rt_schedule *s)
 {
-	uint32_t turns = 0;
-	for (uint32_t i = 0; i < s->nruns; i++)
-		turns += s->runs[i].count * s->runs[i].turns;
-	return turns;
+	return 2 * s->micro_batches * s->chunks;
 }
 
-/* Turn i < rt_schedule_turns(s). Micro-batches ascend in forward and in backward. */
-static inline struct rt_turn rt_schedule_turn(const struct rt_schedule *s, uint32_t i)
+/* Groups of micro-batches that go through one chunk in a row: sizes that differ by one. */
+static inline uint32_t rt_schedule_groups(const struct rt_schedule *s)
 {
-	uint32_t forwards = 0, backwards = 0;
-	struct rt_turn turn = {0};
-	for (uint32_t r = 0; r < s->nruns; r++) {
-		const struct rt_schedule_run *run = &s->runs[r];
-		uint32_t total = run->count * run->turns;
-		uint32_t rounds = i / run->turns, at = i % run->turns;
-		if (i >= total) {
-			for (uint32_t t = 0; t < run->turns; t++)
-				*(run->backward[t] ? &backwards : &forwards) += run->count;
-			i -= total;
-			continue;
-		}
-		for (uint32_t t = 0; t < run->turns; t++)
-			*(run->backward[t] ? &backwards : &forwards) += rounds + (t < at);
-		turn.backward = run->backward[at];
-		turn.micro_batch = turn.backward ? backwards : forwards;
-		turn.slot = turn.micro_batch % s->slots;
-		return turn;
+	return s->micro_batches < s->stages ? 1 : s->micro_batches / s->stages;
+}
+
+/* The k-th forward, or backward, of a stage. */
+static inline struct rt_turn rt_schedule_nth(const struct rt_schedule *s, bool backward, uint32_t k)
+{
+	uint32_t groups = rt_schedule_groups(s), size = s->micro_batches / groups;
+	uint32_t larger = s->micro_batches % groups; /* groups in front of size + 1 */
+	uint32_t head = larger * (size + 1) * s->chunks, before = 0;
+	if (s->chunks == 1)
+		return (struct rt_turn){.backward = backward, .micro_batch = k};
+	if (k < head) {
+		size++;
+		before = k / (size * s->chunks) * size;
+		k %= size * s->chunks;
+	} else {
+		k -= head;
+		before = larger * (size + 1) + k / (size * s->chunks) * size;
+		k %= size * s->chunks;
 	}
-	return turn;
+	uint32_t chunk = k / size;
+	return (struct rt_turn){.backward = backward,
+				.chunk = backward ? s->chunks - 1 - chunk : chunk,
+				.micro_batch = before + k % size};
+}
+
+/* Forwards that `stage` takes before its first backward, less the one that goes right before it. */
+static inline uint32_t rt_schedule_ahead(const struct rt_schedule *s, uint32_t stage)
+{
+	uint32_t all = s->micro_batches * s->chunks, groups = rt_schedule_groups(s);
+	uint32_t largest = (s->micro_batches + groups - 1) / groups;
+	uint32_t ahead = s->stages - 1 - stage;
+	if (s->kind == RT_GPIPE)
+		return all;
+	if (s->chunks > 1)
+		ahead = 2 * ahead + (s->chunks - 1) * largest;
+	return ahead < all ? ahead : all;
+}
+
+/* Turn i of `stage`, without its slot. */
+static inline struct rt_turn rt_schedule_turn(const struct rt_schedule *s, uint32_t stage,
+					      uint32_t i)
+{
+	uint32_t all = s->micro_batches * s->chunks, ahead = rt_schedule_ahead(s, stage);
+	if (i < ahead)
+		return rt_schedule_nth(s, false, i);
+	if (i < 2 * all - ahead)
+		return rt_schedule_nth(s, (i - ahead) % 2 == 1,
+				       (i - ahead) / 2 + ((i - ahead) % 2 == 0 ? ahead : 0));
+	return rt_schedule_nth(s, true, i - all);
+}
+
+/* The virtual stage that a turn of `stage` hands its result to, or gets its operand from
+ * (`source`). False: the ends of the model. */
+static inline bool rt_schedule_neighbour(const struct rt_schedule *s, uint32_t stage,
+					 const struct rt_turn *turn, bool source,
+					 uint32_t *other_stage, uint32_t *other_chunk)
+{
+	bool down = turn->backward != source;
+	uint32_t at = turn->chunk * s->stages + stage;
+	if (down ? at == 0 : at + 1 == s->chunks * s->stages)
+		return false;
+	at = down ? at - 1 : at + 1;
+	*other_stage = at % s->stages;
+	*other_chunk = at / s->stages;
+	return s->stages > 1;
+}
+
+/* Index of what a turn computes among those of a stage. */
+static inline uint32_t rt_schedule_key(const struct rt_schedule *s, bool backward, uint32_t chunk,
+				       uint32_t micro_batch)
+{
+	return ((backward ? s->chunks : 0) + chunk) * s->micro_batches + micro_batch;
+}
+
+/* When the operand of a turn of `stage` is there; 0: at once; UINT32_MAX: not known yet. */
+static inline uint32_t rt_schedule_ready(const struct rt_schedule *s, const struct rt_clock *clock,
+					 uint32_t stage, const struct rt_turn *turn)
+{
+	uint32_t other, chunk, turns = rt_schedule_turns(s);
+	if (!rt_schedule_neighbour(s, stage, turn, true, &other, &chunk))
+		return 0;
+	uint32_t end = clock->end[other * turns + rt_schedule_key(s, turn->backward, chunk,
+								  turn->micro_batch)];
+	return end ? end : UINT32_MAX;
+}
+
+/* Fills the clock, all of it zero before. `next`: stages words, zero. False: turns wait for each
+ * other in a circle. */
+static inline bool rt_schedule_clock(const struct rt_schedule *s, struct rt_clock *clock,
+				     uint32_t *next)
+{
+	uint32_t turns = rt_schedule_turns(s), done = 0, before;
+	do {
+		before = done;
+		for (uint32_t stage = 0; stage < s->stages; stage++) {
+			for (; next[stage] < turns; next[stage]++, done++) {
+				uint32_t i = next[stage], *start = clock->start + stage * turns;
+				struct rt_turn turn = rt_schedule_turn(s, stage, i);
+				uint32_t ready = rt_schedule_ready(s, clock, stage, &turn);
+				if (ready == UINT32_MAX)
+					break;
+				uint32_t last = i ? start[i - 1] + 1 : 0;
+				start[i] = ready > last ? ready : last;
+				clock->end[stage * turns +
+					   rt_schedule_key(s, turn.backward, turn.chunk,
+							   turn.micro_batch)] = start[i] + 1;
+			}
+		}
+	} while (done > before);
+	return done == turns * s->stages;
+}
+
+/* The first turn of a stage that starts at `time` or later; the number of turns if none does. */
+static inline uint32_t rt_schedule_after(const uint32_t *start, uint32_t turns, uint32_t time)
+{
+	uint32_t low = 0, high = turns;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (start[middle] >= time)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* The message that a turn of s->stage makes (sends), or that it needs; false: none. *list: before
+ * which turn it goes. */
+static inline bool rt_schedule_transfer(const struct rt_schedule *s, const struct rt_clock *clock,
+					uint32_t i, bool receive, struct rt_transfer *out,
+					uint32_t *list)
+{
+	struct rt_turn turn = rt_schedule_turn(s, s->stage, i);
+	uint32_t turns = rt_schedule_turns(s), chunk, peer;
+	const uint32_t *start = clock->start + s->stage * turns;
+	if (!rt_schedule_neighbour(s, s->stage, &turn, receive, &peer, &chunk))
+		return false;
+	uint32_t made = receive ? rt_schedule_ready(s, clock, s->stage, &turn) : start[i] + 1;
+	*out = (struct rt_transfer){.receive = receive,
+				    .backward = turn.backward,
+				    .peer = peer,
+				    .chunk = turn.chunk,
+				    .micro_batch = turn.micro_batch,
+				    .edge = (uint64_t)made * s->stages +
+					    (receive ? peer : s->stage)};
+	*list = receive ? rt_schedule_after(start, turns, made) : i + 1;
+	return true;
+}
+
+/* Places the transfers: counted, then put in, then each list sorted by edge. */
+static inline void rt_schedule_lists(const struct rt_schedule *s, const struct rt_clock *clock,
+				     struct rt_walk *walk)
+{
+	uint32_t turns = rt_schedule_turns(s), list;
+	struct rt_transfer one;
+	for (uint32_t i = 0; i < turns + 2; i++)
+		walk->first[i] = 0;
+	for (uint32_t i = 0; i < 2 * turns; i++)
+		if (rt_schedule_transfer(s, clock, i / 2, i % 2 == 0, &one, &list))
+			walk->first[list + 1]++;
+	for (uint32_t i = 0; i < turns + 1; i++)
+		walk->first[i + 1] += walk->first[i];
+	for (uint32_t i = 0; i < walk->first[turns + 1]; i++)
+		walk->transfers[i].edge = UINT64_MAX;
+	for (uint32_t i = 0; i < 2 * turns; i++) {
+		if (!rt_schedule_transfer(s, clock, i / 2, i % 2 == 0, &one, &list))
+			continue;
+		struct rt_transfer *at = walk->transfers + walk->first[list];
+		while (at->edge < one.edge)
+			at++;
+		for (; one.edge != UINT64_MAX; at++) {
+			struct rt_transfer held = *at;
+			*at = one;
+			one = held;
+		}
+	}
+}
+
+/* Copies that are free, the last one given back on top; beyond them new ones. */
+struct rt_pool {
+	uint32_t *free, nfree, made;
+};
+
+static inline uint32_t rt_pool_take(struct rt_pool *pool)
+{
+	return pool->nfree ? pool->free[--pool->nfree] : pool->made++;
+}
+
+static inline void rt_pool_give(struct rt_pool *pool, uint32_t copy)
+{
+	pool->free[pool->nfree++] = copy;
+}
+
+/* What comes and goes before turn i (i == turns: at the end) gets its copies. */
+static inline void rt_schedule_arrive(const struct rt_schedule *s, struct rt_walk *walk, uint32_t i,
+				      struct rt_pool pools[2])
+{
+	for (uint32_t k = walk->first[i]; k < walk->first[i + 1]; k++) {
+		struct rt_transfer *t = &walk->transfers[k];
+		uint32_t *taken = &walk->taken[rt_schedule_key(s, t->backward, t->chunk,
+							       t->micro_batch)];
+		if (t->receive)
+			*taken = rt_pool_take(&pools[t->backward]);
+		t->slot = t->receive || !t->backward ? *taken : 0;
+	}
+}
+
+/* Everything that s->stage does in a step. */
+static inline void rt_schedule_walk(const struct rt_schedule *s, const struct rt_clock *clock,
+				    struct rt_walk *walk)
+{
+	uint32_t turns = rt_schedule_turns(s), other, chunk;
+	struct rt_pool pools[2] = {{.free = walk->free}, {.free = walk->free + turns / 2}};
+	rt_schedule_lists(s, clock, walk);
+	for (uint32_t i = 0; i < turns; i++) {
+		struct rt_turn turn = rt_schedule_turn(s, s->stage, i);
+		uint32_t *forward = walk->taken +
+				    rt_schedule_key(s, false, turn.chunk, turn.micro_batch);
+		bool arrives = rt_schedule_neighbour(s, s->stage, &turn, true, &other, &chunk);
+		rt_schedule_arrive(s, walk, i, pools);
+		if (!turn.backward && !arrives)
+			*forward = rt_pool_take(&pools[0]);
+		turn.slot = *forward;
+		turn.received = UINT32_MAX;
+		if (turn.backward && arrives)
+			turn.received = forward[turns / 2];
+		if (turn.received != UINT32_MAX)
+			rt_pool_give(&pools[1], turn.received);
+		if (turn.backward)
+			rt_pool_give(&pools[0], turn.slot);
+		walk->turns[i] = turn;
+	}
+	rt_schedule_arrive(s, walk, turns, pools);
+	walk->slots = pools[0].made;
+	walk->received = pools[1].made;
 }
 
 /* The gradient buffer (level of the tree) that a lane adds to: lanes of a rank are merged as a

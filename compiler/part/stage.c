@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "part/stage.h"
+
+#include "part/turns.h"
+
+/* `even` and `spread`: equal runs, the first ones a layer longer where they do not divide. */
+static const struct chunk *cut_layers(const struct graph *graph, uint32_t parts,
+				      struct arena *arena)
+{
+	struct chunk *chunks = ARENA_ARRAY(arena, struct chunk, parts);
+	const struct plan *plan = graph->plan;
+	uint64_t layers = graph->model->layers, first = 0;
+	for (uint32_t v = 0; v < parts; v++) {
+		uint64_t count = layers / parts + (v < layers % parts);
+		if (plan->nlayer_list == parts && parts > 1)
+			count = (uint64_t)plan->layer_list[v].i;
+		chunks[v] = (struct chunk){first, count};
+		first += count;
+	}
+	return chunks;
+}
+
+static void cut_schedule(const struct graph *graph, struct stages *out, struct arena *arena)
+{
+	const struct plan *plan = graph->plan;
+	bool gpipe = out->n > 1 && name_is(plan->pipeline.schedule.word, "gpipe");
+	out->schedule = (struct rt_schedule){.kind = gpipe ? RT_GPIPE : RT_1F1B,
+					     .micro_batches = (uint32_t)plan->micro_batches,
+					     .stages = out->n,
+					     .chunks = out->chunks};
+	if (out->n > 1)
+		out->walks = turns_walks(&out->schedule, arena);
+}
+
+/* Where parameters are used: forward reads the weight, backward adds to the gradient of its use. */
+static void find_uses(const struct graph *graph, struct stages *out, struct arena *arena)
+{
+	uint8_t *regions = ARENA_ARRAY(arena, uint8_t, graph->nparams + 1);
+	uint8_t(*sites)[SITES_MAX] = arena_array(arena, graph->nparams + 1, sizeof *sites);
+	for (uint32_t i = 0; i < graph->nnodes; i++) {
+		const struct graph_node *node = &graph->nodes[i];
+		for (uint32_t k = 0; k < node->nin + node->nout; k++) {
+			struct tensor_id id = k < node->nin ? node->in[k]
+							    : node->out[k - node->nin];
+			if (id.at == NO_ID || graph->tensors[id.at].param == NO_ID)
+				continue;
+			const struct tensor *t = &graph->tensors[id.at];
+			regions[t->param] |= (uint8_t)(1u << node->region);
+			if (t->role == ROLE_GRADIENT)
+				sites[t->param][t->site] = (uint8_t)node->region;
+		}
+	}
+	out->regions = regions;
+	out->sites = sites;
+}
+
+static bool handed_on(const struct graph *g, const uint32_t *storage, uint32_t t)
+{
+	const struct tensor_id ends[] = {g->carried_in, g->carried_out, g->adjoint_in,
+					 g->adjoint_out};
+	for (uint32_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		if (ends[i].at != NO_ID && storage[ends[i].at] == storage[t])
+			return true;
+	return false;
+}
+
+static bool crosses(const struct graph *g, const uint32_t *storage, const struct graph_node *node,
+		    struct tensor_id id)
+{
+	if (id.at == NO_ID)
+		return false;
+	const struct tensor *t = &g->tensors[id.at];
+	bool made = t->role == ROLE_VALUE || t->role == ROLE_STATISTIC || t->role == ROLE_ADJOINT;
+	return made && t->region != node->region && !handed_on(g, storage, id.at);
+}
+
+static bool check_tensors(const struct graph *g, const uint32_t *storage, struct work *work)
+{
+	for (uint32_t i = 0; i < g->nnodes; i++)
+		for (uint32_t k = 0; k < g->nodes[i].nin; k++) {
+			struct tensor_id in = g->nodes[i].in[k];
+			if (!crosses(g, storage, &g->nodes[i], in))
+				continue;
+			diag_add(work->diags, E0901, g->nodes[i].span,
+				 "a pipeline hands on one tensor: `%s`, made elsewhere, cannot be "
+				 "emitted yet",
+				 g->tensors[in.at].name->text);
+			return false;
+		}
+	return true;
+}
+
+static bool check_params(const struct graph *g, const struct stages *stages, struct work *work)
+{
+	for (uint32_t i = 0; i < g->nparams; i++) {
+		uint32_t regions = stages->regions[i];
+		bool repeated = regions >> REGION_REPEAT & 1;
+		if (!repeated || (regions & (regions - 1)) == 0)
+			continue;
+		diag_add(work->diags, E0901, g->params[i].span,
+			 "`%s`, used by the layers and outside of them, cannot be emitted in a "
+			 "pipeline yet",
+			 g->params[i].path);
+		return false;
+	}
+	return true;
+}
+
+/* Lanes of a rank are merged as their last micro-batch ends: only where a stage has at most one
+ * lane under way on its way back is that in order. */
+static bool check_lanes(const struct plan *plan, struct work *work)
+{
+	if (plan->train.lanes.i <= plan->data_ranks ||
+	    name_is(plan->pipeline.schedule.word, "1f1b"))
+		return true;
+	diag_add(work->diags, E0901, plan->train.lanes.span,
+		 "several lanes a rank with schedule `%s` cannot be emitted yet",
+		 plan->pipeline.schedule.word->text);
+	return false;
+}
+
+bool stages_cut(const struct graph *local, const uint32_t *storage, struct stages *out,
+		struct work *work)
+{
+	const struct plan *plan = local->plan;
+	*out = (struct stages){.n = plan->stages > 1 ? (uint32_t)plan->stages : 1, .chunks = 1};
+	if (out->n > 1)
+		out->chunks = (uint32_t)plan->pipeline.chunks.i;
+	out->layers = cut_layers(local, out->n * out->chunks, work->keep);
+	cut_schedule(local, out, work->keep);
+	find_uses(local, out, work->keep);
+	return out->n == 1 || (check_tensors(local, storage, work) &&
+			       check_params(local, out, work) && check_lanes(plan, work));
+}
+
+void stage_regions(const struct stages *stages, uint32_t stage, bool has[REGIONS])
+{
+	has[REGION_BEFORE] = stage == 0;
+	has[REGION_REPEAT] = true;
+	has[REGION_AFTER] = stage + 1 == stages->n;
+}
+
+uint32_t stage_of_region(const struct stages *stages, enum region region)
+{
+	return region == REGION_AFTER ? stages->n - 1 : 0;
+}

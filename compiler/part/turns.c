@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "part/turns.h"
+
+#include <string.h>
+
+#include "base/bug.h"
+
+static void walk_new(struct rt_walk *walk, uint32_t turns, struct arena *arena)
+{
+	*walk = (struct rt_walk){
+		.turns = ARENA_ARRAY(arena, struct rt_turn, turns),
+		.transfers = ARENA_ARRAY(arena, struct rt_transfer, 2 * (size_t)turns),
+		.first = ARENA_ARRAY(arena, uint32_t, turns + 2),
+		.taken = ARENA_ARRAY(arena, uint32_t, turns),
+		.free = ARENA_ARRAY(arena, uint32_t, turns),
+	};
+}
+
+struct rt_walk *turns_walks(const struct rt_schedule *s, struct arena *arena)
+{
+	size_t turns = rt_schedule_turns(s);
+	struct rt_walk *walks = ARENA_ARRAY(arena, struct rt_walk, s->stages);
+	struct rt_clock clock = {.start = ARENA_ARRAY(arena, uint32_t, turns * s->stages),
+				 .end = ARENA_ARRAY(arena, uint32_t, turns * s->stages)};
+	bool ends = rt_schedule_clock(s, &clock, ARENA_ARRAY(arena, uint32_t, s->stages));
+	BUG_IF(!ends, "a schedule of %u stages, %u chunks, %u micro-batches ends in a circle",
+	       s->stages, s->chunks, s->micro_batches);
+	for (uint32_t i = 0; i < s->stages; i++) {
+		struct rt_schedule one = *s;
+		one.stage = i;
+		walk_new(&walks[i], rt_schedule_turns(s), arena);
+		rt_schedule_walk(&one, &clock, &walks[i]);
+	}
+	return walks;
+}
+
+/* ---- one stage: turns, copies --------------------------------------------------------------- */
+
+enum { FREE = UINT32_MAX };
+
+struct replay {
+	const struct rt_schedule *s;
+	const struct rt_walk *walk;
+	struct arena *arena;
+	uint32_t stage;
+	uint32_t *slots, *received; /* by copy: what it holds (chunk * m + micro-batch) or FREE */
+	uint32_t *next;             /* by chunk: the micro-batch that goes backward next */
+	uint8_t *done;              /* by key: 1 taken */
+};
+
+static uint32_t what(const struct replay *r, uint32_t chunk, uint32_t micro_batch)
+{
+	return chunk * r->s->micro_batches + micro_batch;
+}
+
+static const char *fault(const struct replay *r, uint32_t i, const char *text)
+{
+	return arena_text(r->arena, "stage %u, turn %u: %s", r->stage, i, text);
+}
+
+static const char *replay_arrivals(struct replay *r, uint32_t i)
+{
+	for (uint32_t k = r->walk->first[i]; k < r->walk->first[i + 1]; k++) {
+		const struct rt_transfer *t = &r->walk->transfers[k];
+		uint32_t *copies = t->backward ? r->received : r->slots;
+		uint32_t most = t->backward ? r->walk->received : r->walk->slots;
+		if (k > r->walk->first[i] && t[-1].edge >= t->edge)
+			return fault(r, i, "messages are not in the order of their edges");
+		if (!t->receive)
+			continue;
+		if (t->slot >= most || copies[t->slot] != FREE)
+			return fault(r, i, "a message arrives in a copy that is in use");
+		copies[t->slot] = what(r, t->chunk, t->micro_batch);
+	}
+	return NULL;
+}
+
+static const char *replay_forward(struct replay *r, uint32_t i, const struct rt_turn *turn,
+				  bool arrives)
+{
+	uint32_t mine = what(r, turn->chunk, turn->micro_batch);
+	if (turn->slot >= r->walk->slots)
+		return fault(r, i, "a copy that does not exist");
+	if (arrives && r->slots[turn->slot] != mine)
+		return fault(r, i, "its operand has not been received");
+	if (!arrives && r->slots[turn->slot] != FREE)
+		return fault(r, i, "its copy is in use");
+	r->slots[turn->slot] = mine;
+	return NULL;
+}
+
+static const char *replay_backward(struct replay *r, uint32_t i, const struct rt_turn *turn,
+				   bool arrives)
+{
+	uint32_t mine = what(r, turn->chunk, turn->micro_batch);
+	if (turn->micro_batch != r->next[turn->chunk]++)
+		return fault(r, i, "micro-batches are not added in ascending order");
+	if (turn->slot >= r->walk->slots || r->slots[turn->slot] != mine)
+		return fault(r, i, "what its forward kept is gone");
+	r->slots[turn->slot] = FREE;
+	if (!arrives)
+		return NULL;
+	if (turn->received >= r->walk->received || r->received[turn->received] != mine)
+		return fault(r, i, "its gradient has not been received");
+	r->received[turn->received] = FREE;
+	return NULL;
+}
+
+static const char *replay_turn(struct replay *r, uint32_t i)
+{
+	const struct rt_turn *turn = &r->walk->turns[i];
+	uint32_t other, chunk;
+	if (turn->chunk >= r->s->chunks || turn->micro_batch >= r->s->micro_batches)
+		return fault(r, i, "a micro-batch that does not exist");
+	uint32_t key = rt_schedule_key(r->s, turn->backward, turn->chunk, turn->micro_batch);
+	if (r->done[key]++)
+		return fault(r, i, "it is taken twice");
+	if (turn->backward &&
+	    !r->done[rt_schedule_key(r->s, false, turn->chunk, turn->micro_batch)])
+		return fault(r, i, "backward before forward");
+	bool arrives = rt_schedule_neighbour(r->s, r->stage, turn, true, &other, &chunk);
+	return turn->backward ? replay_backward(r, i, turn, arrives)
+			      : replay_forward(r, i, turn, arrives);
+}
+
+static uint32_t *copies_free(struct arena *arena, uint32_t n)
+{
+	uint32_t *copies = ARENA_ARRAY(arena, uint32_t, n + 1);
+	memset(copies, 0xff, n * sizeof *copies);
+	return copies;
+}
+
+static const char *stage_fault(const struct rt_schedule *s, const struct rt_walk *walk,
+			       uint32_t stage, struct arena *arena)
+{
+	uint32_t turns = rt_schedule_turns(s);
+	const char *found = NULL;
+	struct replay r = {.s = s,
+			   .walk = walk,
+			   .arena = arena,
+			   .stage = stage,
+			   .slots = copies_free(arena, walk->slots),
+			   .received = copies_free(arena, walk->received),
+			   .next = ARENA_ARRAY(arena, uint32_t, s->chunks),
+			   .done = ARENA_ARRAY(arena, uint8_t, turns)};
+	for (uint32_t i = 0; i <= turns && !found; i++) {
+		found = replay_arrivals(&r, i);
+		if (!found && i < turns)
+			found = replay_turn(&r, i);
+	}
+	return found;
+}
+
+/* ---- all stages: each message of a list moves on its own, a list ends when all are through --- */
+
+struct meeting {
+	const struct rt_schedule *s;
+	const struct rt_walk *walks;
+	uint32_t *list; /* by stage: the list it is in */
+	bool **through; /* by stage, by transfer */
+};
+
+/* The first message of the list of `stage` to or from `peer` that is not through. */
+static const struct rt_transfer *first_open(const struct meeting *m, uint32_t stage, uint32_t peer,
+					    bool receive)
+{
+	const struct rt_walk *walk = &m->walks[stage];
+	if (m->list[stage] > rt_schedule_turns(m->s))
+		return NULL;
+	for (uint32_t k = walk->first[m->list[stage]]; k < walk->first[m->list[stage] + 1]; k++)
+		if (walk->transfers[k].peer == peer && walk->transfers[k].receive == receive &&
+		    !m->through[stage][k])
+			return &walk->transfers[k];
+	return NULL;
+}
+
+static const char *stage_of_message(const struct rt_transfer *t, uint32_t stage,
+				    struct arena *arena)
+{
+	return arena_text(arena, "stage %u %s %s of micro-batch %u %s stage %u", stage,
+			  t->receive ? "receives" : "sends",
+			  t->backward ? "the gradient" : "the result", t->micro_batch,
+			  t->receive ? "from" : "to", t->peer);
+}
+
+/* Both ends of a message are in their lists: it goes through. */
+static const char *meet(struct meeting *m, uint32_t stage, bool *moved, struct arena *arena)
+{
+	const struct rt_walk *walk = &m->walks[stage];
+	for (uint32_t k = walk->first[m->list[stage]]; k < walk->first[m->list[stage] + 1]; k++) {
+		const struct rt_transfer *mine = &walk->transfers[k], *other;
+		if (m->through[stage][k] || first_open(m, stage, mine->peer, mine->receive) != mine)
+			continue;
+		other = first_open(m, mine->peer, stage, !mine->receive);
+		if (!other)
+			continue;
+		if (other->edge != mine->edge || other->backward != mine->backward ||
+		    other->micro_batch != mine->micro_batch)
+			return arena_text(arena, "the ends of a message disagree: %s, %s",
+					  stage_of_message(mine, stage, arena),
+					  stage_of_message(other, mine->peer, arena));
+		m->through[stage][k] = true;
+		m->through[mine->peer][other - m->walks[mine->peer].transfers] = true;
+		*moved = true;
+	}
+	return NULL;
+}
+
+static bool list_ended(const struct meeting *m, uint32_t stage)
+{
+	const struct rt_walk *walk = &m->walks[stage];
+	for (uint32_t k = walk->first[m->list[stage]]; k < walk->first[m->list[stage] + 1]; k++)
+		if (!m->through[stage][k])
+			return false;
+	return true;
+}
+
+/* Whether the peer of an open message has its other end anywhere. */
+static bool answered(const struct meeting *m, uint32_t stage, const struct rt_transfer *t)
+{
+	const struct rt_walk *peer = &m->walks[t->peer];
+	for (uint32_t k = 0; k < peer->first[rt_schedule_turns(m->s) + 1]; k++) {
+		const struct rt_transfer *other = &peer->transfers[k];
+		if (other->peer == stage && other->receive != t->receive &&
+		    other->edge == t->edge && !m->through[t->peer][k])
+			return true;
+	}
+	return false;
+}
+
+/* Nothing moves: a message whose other end is missing, or a circle. */
+static const char *stuck(const struct meeting *m, struct arena *arena)
+{
+	const char *circle = "every stage waits for another one:";
+	for (uint32_t stage = 0; stage < m->s->stages; stage++) {
+		const struct rt_walk *walk = &m->walks[stage];
+		const struct rt_transfer *t = NULL;
+		if (m->list[stage] > rt_schedule_turns(m->s))
+			continue;
+		for (uint32_t k = walk->first[m->list[stage]]; !t; k++)
+			if (!m->through[stage][k])
+				t = &walk->transfers[k];
+		const char *text = stage_of_message(t, stage, arena);
+		if (!answered(m, stage, t))
+			return arena_text(arena, "%s, which does not answer", text);
+		circle = arena_text(arena, "%s %s;", circle, text);
+	}
+	return circle;
+}
+
+static const char *meeting_fault(struct meeting *m, struct arena *arena)
+{
+	const char *found = NULL;
+	uint32_t turns = rt_schedule_turns(m->s), ended = 0;
+	for (bool moved = true; moved && !found && ended < m->s->stages;) {
+		moved = false;
+		for (uint32_t stage = 0; stage < m->s->stages && !found; stage++) {
+			if (m->list[stage] > turns)
+				continue;
+			found = meet(m, stage, &moved, arena);
+			while (m->list[stage] <= turns && list_ended(m, stage)) {
+				m->list[stage]++;
+				moved = true;
+			}
+			ended += m->list[stage] > turns;
+		}
+	}
+	return found || ended == m->s->stages ? found : stuck(m, arena);
+}
+
+const char *turns_fault(const struct rt_schedule *s, const struct rt_walk *walks,
+			   struct arena *arena)
+{
+	uint32_t turns = rt_schedule_turns(s);
+	struct meeting m = {.s = s,
+			    .walks = walks,
+			    .list = ARENA_ARRAY(arena, uint32_t, s->stages),
+			    .through = ARENA_ARRAY(arena, bool *, s->stages)};
+	const char *found = NULL;
+	for (uint32_t i = 0; i < s->stages && !found; i++) {
+		found = stage_fault(s, &walks[i], i, arena);
+		m.through[i] = ARENA_ARRAY(arena, bool, 2 * (size_t)turns + 1);
+	}
+	return found ? found : meeting_fault(&m, arena);
+}

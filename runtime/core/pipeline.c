@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stage of a pipeline follows its schedule: turns, and messages between them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rt_status.h"
+#include "core/rt_core.h"
+
+static void *words(size_t n, size_t size)
+{
+	return calloc(n > 0 ? n : 1, size);
+}
+
+static int walk_new(struct rt_walk *walk, uint32_t turns)
+{
+	walk->turns = words(turns, sizeof *walk->turns);
+	walk->transfers = words(2 * (size_t)turns, sizeof *walk->transfers);
+	walk->first = words(turns + 2, sizeof *walk->first);
+	walk->taken = words(turns, sizeof *walk->taken);
+	walk->free = words(turns, sizeof *walk->free);
+	bool whole = walk->turns && walk->transfers && walk->first && walk->taken && walk->free;
+	return whole ? 0 : rt_fail("out of memory for a schedule of %u turns", turns);
+}
+
+static int follow(struct rt *rt, struct rt_clock *clock, uint32_t *next)
+{
+	const struct rt_schedule *s = &rt->role->schedule;
+	if (clock->start == NULL || clock->end == NULL || next == NULL)
+		return rt_fail("out of memory for a schedule");
+	if (!rt_schedule_clock(s, clock, next))
+		return rt_fail("plan: stages wait for each other in a circle");
+	rt_schedule_walk(s, clock, &rt->walk);
+	if (rt->walk.slots > s->slots || rt->walk.received > s->received)
+		return rt_fail("plan: the schedule asks for %u and %u copies, there are %u and %u",
+			       rt->walk.slots, rt->walk.received, s->slots, s->received);
+	return 0;
+}
+
+int pipeline_open(struct rt *rt)
+{
+	const struct rt_schedule *s = &rt->role->schedule;
+	if (rt->plan->stages <= 1)
+		return 0;
+	size_t all = (size_t)rt_schedule_turns(s) * s->stages;
+	RT_TRY(walk_new(&rt->walk, rt_schedule_turns(s)));
+	uint32_t *next = words(s->stages, sizeof *next);
+	struct rt_clock clock = {words(all, sizeof *clock.start), words(all, sizeof *clock.end)};
+	int failed = follow(rt, &clock, next);
+	free(clock.start);
+	free(clock.end);
+	free(next);
+	return failed;
+}
+
+void pipeline_close(struct rt *rt)
+{
+	free(rt->walk.turns);
+	free(rt->walk.transfers);
+	free(rt->walk.first);
+	free(rt->walk.taken);
+	free(rt->walk.free);
+	memset(&rt->walk, 0, sizeof rt->walk);
+}
+
+/* Number on this stage of the first layer of a chunk. */
+static int64_t first_layer(const struct rt *rt, uint32_t chunk)
+{
+	int64_t first = 0;
+	for (uint32_t c = 0; c < chunk; c++)
+		first += rt->role->chunks[c].count;
+	return first;
+}
+
+struct rt_at pipeline_at(const struct rt *rt, const struct rt_turn *turn)
+{
+	struct rt_at at = {.slot = turn->slot, .micro_batch = turn->micro_batch,
+			   .chunk = turn->chunk};
+	if (rt->role->chunks == NULL)
+		return at;
+	const struct rt_chunk *chunk = &rt->role->chunks[turn->chunk];
+	at.layer = first_layer(rt, turn->chunk);
+	at.layers = chunk->count;
+	at.shift = chunk->first - at.layer;
+	return at;
+}
+
+/* The copy that is handed on, or back: behind the chunk, or in front of it. */
+static void *end_of(struct rt *rt, const struct rt_place *place, uint32_t chunk, uint32_t slot,
+		    bool behind)
+{
+	struct rt_at at = {.layer = first_layer(rt, chunk), .slot = slot};
+	if (behind)
+		at.layer += rt->role->chunks[chunk].count;
+	return rt_buffer(rt, place, &at, 0);
+}
+
+static struct rt_message message_of(struct rt *rt, const struct rt_transfer *t)
+{
+	const struct rt_role *role = rt->role;
+	const struct rt_place *place = t->backward ? role->adjoint : role->carried;
+	struct rt_message message = {.receive = t->receive,
+				     .peer = (int)t->peer,
+				     .bytes = place->bytes};
+	if (t->backward && t->receive)
+		message.buffer = rt_buffer(rt, role->received, &(struct rt_at){.slot = t->slot}, 0);
+	else
+		message.buffer = end_of(rt, place, t->chunk, t->slot, !t->backward && !t->receive);
+	return message;
+}
+
+int pipeline_exchange(struct rt *rt, uint32_t i)
+{
+	enum { MOST = 64 };
+	struct rt_message list[MOST];
+	if (rt->walk.turns == NULL)
+		return 0;
+	uint32_t first = rt->walk.first[i], count = rt->walk.first[i + 1] - first;
+	if (count == 0)
+		return 0;
+	if (count > MOST)
+		return rt_fail("plan: %u messages at once", count);
+	for (uint32_t k = 0; k < count; k++)
+		list[k] = message_of(rt, &rt->walk.transfers[first + k]);
+	return comm_exchange(&rt->comm, (int)rt->plan->pipeline_group, list, (int)count);
+}
+
+int pipeline_take(struct rt *rt, const struct rt_turn *turn)
+{
+	const struct rt_role *role = rt->role;
+	if (rt->walk.turns == NULL || turn->received == UINT32_MAX)
+		return 0;
+	struct rt_at at = {.slot = turn->received};
+	return rt_copy(rt, 0,
+		       &(struct rt_copy){.to = end_of(rt, role->adjoint, turn->chunk, 0, true),
+					 .from = rt_buffer(rt, role->received, &at, 0),
+					 .bytes = role->adjoint->bytes});
+}
+
+/* One end of the one message between two virtual stages. */
+static int pass(struct rt *rt, const struct rt_turn *turn, bool receive)
+{
+	const struct rt_schedule *s = &rt->role->schedule;
+	struct rt_transfer t = {.receive = receive, .chunk = turn->chunk};
+	uint32_t chunk;
+	if (!rt_schedule_neighbour(s, s->stage, turn, receive, &t.peer, &chunk))
+		return 0;
+	struct rt_message message = message_of(rt, &t);
+	return comm_exchange(&rt->comm, (int)rt->plan->pipeline_group, &message, 1);
+}
+
+int pipeline_forward(struct rt *rt, int64_t micro_batch)
+{
+	uint32_t chunks = rt->plan->stages > 1 ? rt->role->schedule.chunks : 1;
+	for (uint32_t chunk = 0; chunk < chunks; chunk++) {
+		struct rt_turn turn = {.chunk = chunk};
+		struct rt_at at = pipeline_at(rt, &turn);
+		at.micro_batch = micro_batch;
+		if (rt->plan->stages > 1)
+			RT_TRY(pass(rt, &turn, true));
+		RT_TRY(rt->role->forward(rt, &at));
+		if (rt->plan->stages > 1)
+			RT_TRY(pass(rt, &turn, false));
+	}
+	return 0;
+}
