@@ -78,7 +78,7 @@ static struct diag *apart(struct work *work, const char *setting, const struct v
 			  const char *other, const struct value *with, const char *what)
 {
 	struct diag *diag = diag_add(
-		work->diags, E0327, value->span, "`%s = %s` does not go with `%s = %s`", setting,
+		work->diags, E0328, value->span, "`%s = %s` does not go with `%s = %s`", setting,
 		value_text(value, work->keep), other, value_text(with, work->keep));
 
 	if (with->span.lo != value->span.lo)
