@@ -62,14 +62,27 @@ char *emit_dim(struct emitter *e, uint32_t dim, bool logical, uint32_t cuts)
 	return text;
 }
 
+uint64_t emit_dim_cuts(const struct emitter *e, uint32_t dim, uint32_t cuts)
+{
+	uint64_t ranks = factors_ranks(&e->program->flow->factors, cuts);
+	return e->program->graph->model->dims[dim].padded % ranks == 0 ? ranks : 0;
+}
+
 char *emit_size(struct emitter *e, const struct size *size)
 {
 	char *text = arena_text(e->arena, "%lld", (long long)size->value);
+	uint64_t over = 1;
 	for (uint32_t i = 0; i < size->dims.n; i++) {
-		const char *dim =
-			emit_dim(e, size->dims.at[i], size->logical, size->cuts[i]);
+		uint32_t cuts = size->cuts[i];
+		if (!emit_dim_cuts(e, size->dims.at[i], cuts)) {
+			over *= factors_ranks(&e->program->flow->factors, cuts);
+			cuts = 0;
+		}
+		const char *dim = emit_dim(e, size->dims.at[i], size->logical, cuts);
 		text = arena_text(e->arena, i ? "%s * %s" : "%s%s", i ? text : "", dim);
 	}
+	if (over > 1)
+		text = arena_text(e->arena, "%s / %llu", text, (unsigned long long)over);
 	if (size->dims.n && size->factor != 1)
 		text = arena_text(e->arena, "%lld * %s", (long long)size->factor, text);
 	if (size->index_in)
