@@ -91,6 +91,30 @@ char *emit_size(struct emitter *e, const struct size *size)
 	return text;
 }
 
+char *emit_buffer_shape(struct emitter *e, const struct buffer *b)
+{
+	static const char *const types[] = {
+#define RT_TYPE(name, bytes, text) text,
+#include "rt/types.def"
+#undef RT_TYPE
+	};
+	const struct factors *factors = &e->program->flow->factors;
+	struct text out = text_new(e->arena);
+	text_add(&out, "%s [", types[b->type]);
+	for (uint32_t i = 0; i < b->dims.n; i++) {
+		const struct dim *d = &e->program->graph->model->dims[b->dims.at[i]];
+		uint32_t cuts = spread_cuts(&b->spread, factors, b->dims.at[i]);
+		text_add(&out, "%s%s %llu", i ? ", " : "", d->name->text,
+			 (unsigned long long)d->padded);
+		if (cuts)
+			text_add(&out, " / %llu", (unsigned long long)factors_ranks(factors, cuts));
+	}
+	if (b->dims.n == 0)
+		text_add(&out, "%llu", (unsigned long long)b->elements);
+	text_add(&out, "]");
+	return out.at;
+}
+
 char *emit_string(struct emitter *e, const char *string)
 {
 	struct text text = text_new(e->arena);

@@ -39,6 +39,9 @@ char *emit_group(struct emitter *e, uint32_t factors);
 /* "N_BATCH * N_TOKENS"; a number if the size has no dims. */
 char *emit_size(struct emitter *e, const struct size *size);
 /* A C string literal with its quotes. */
+/* "f32 [batch 4, tokens 128, embed 512 / 2]": of one copy on one rank; a number of elements for
+ * what has no dims. */
+char *emit_buffer_shape(struct emitter *e, const struct buffer *buffer);
 char *emit_string(struct emitter *e, const char *text);
 /* A floating constant that reads back exactly, with a point or an exponent. */
 char *emit_double(struct emitter *e, double value);
