@@ -64,7 +64,8 @@ static void emit_functions(struct emitter *e)
 	text_add(e->out, ".start = %s,\n.begin = %s,\n.forward = %s,\n.backward = %s,\n",
 		 names[BODY_START], names[BODY_BEGIN], names[BODY_FORWARD], names[BODY_BACKWARD]);
 	if (names[BODY_MERGE])
-		text_add(e->out, ".merge = %s,\n", names[BODY_MERGE]);
+		text_add(e->out, ".merge_sums = %s,\n.merge = %s,\n", names[BODY_MERGE_SUMS],
+			 names[BODY_MERGE]);
 	text_add(e->out, ".update = %s,\n", names[BODY_UPDATE]);
 }
 

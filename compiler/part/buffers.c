@@ -195,6 +195,8 @@ static void weights_and_gradients(struct lower *l, uint32_t i)
 		const char *name = l->graph->tensors[p->gradient[k].at].name->text;
 		out->gradient[k] = param_buffer(l, i, name, ITEM_GRADIENTS,
 						l->program->gradients, LIFE_STEP);
+		if (!sums_here(l, i, k))
+			l->buffers.at[out->gradient[k]].levels = 1;
 		l->buffers.at[out->gradient[k]].part = k ? "tied, second accumulator" : NULL;
 		l->sites[p->gradient[k].at] = (struct site){out->gradient[k], 0};
 	}

@@ -176,8 +176,9 @@ static void verify_names(const struct program *p)
 
 static void verify_role(const struct program *p, const struct role *role)
 {
-	const struct body *bodies[] = {&role->start,	&role->begin, &role->forward,
-				       &role->backward, &role->merge, &role->update};
+	const struct body *bodies[] = {&role->start,	&role->begin,	   &role->forward,
+				       &role->backward, &role->merge_sums, &role->merge,
+				       &role->update};
 	for (uint32_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
 		verify_body(p, bodies[i]);
 	BUG_IF(role->lanes == 0 || role->schedule.micro_batches % role->lanes,

@@ -106,19 +106,6 @@ static bool check_params(const struct graph *g, const struct stages *stages, str
 	return true;
 }
 
-/* Lanes of a rank are merged as their last micro-batch ends: only where a stage has at most one
- * lane under way on its way back is that in order. */
-static bool check_lanes(const struct plan *plan, struct work *work)
-{
-	if (plan->train.lanes.i <= plan->data_ranks ||
-	    name_is(plan->pipeline.schedule.word, "1f1b"))
-		return true;
-	diag_add(work->diags, E0901, plan->train.lanes.span,
-		 "several lanes a rank with schedule `%s` cannot be emitted yet",
-		 plan->pipeline.schedule.word->text);
-	return false;
-}
-
 bool stages_cut(const struct graph *local, const uint32_t *storage, struct stages *out,
 		struct work *work)
 {
@@ -130,7 +117,7 @@ bool stages_cut(const struct graph *local, const uint32_t *storage, struct stage
 	cut_schedule(local, out, work->keep);
 	find_uses(local, out, work->keep);
 	return out->n == 1 || (check_tensors(local, storage, work) &&
-			       check_params(local, out, work) && check_lanes(plan, work));
+			       check_params(local, out, work));
 }
 
 void stage_regions(const struct stages *stages, uint32_t stage, bool has[REGIONS])
