@@ -147,6 +147,9 @@ struct role {
 	uint32_t tokens, targets, control, sums, logits; /* buffers the runtime knows; or NO_ID */
 	/* stages hand on `carried` and give back `adjoint`; what has arrived waits in `received` */
 	uint32_t carried, adjoint, received;
+	/* what passes by the layers, and its gradients; on the first stage and the last */
+	const uint32_t *past[2];
+	uint32_t npast[2];
 };
 
 /* The order of a matmul's uses: workspace last; bias NO_ID if absent. */

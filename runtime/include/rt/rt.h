@@ -287,6 +287,10 @@ struct rt_role {
 	const struct rt_chunk *chunks;                     /* schedule.chunks of them */
 	int64_t layers;                                    /* of all chunks */
 	const struct rt_place *carried, *adjoint, *received;
+	/* What passes by the layers: from the first stage to the last, the copy of a micro-batch;
+	 * and its gradients, back. */
+	const struct rt_place *const *past, *const *past_gradients;
+	uint32_t npast, npast_gradients;
 };
 
 struct rt_plan {
