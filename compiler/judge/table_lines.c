@@ -161,8 +161,9 @@ static const char *detail_optimizer(const struct maker *maker, const struct tall
 }
 
 /* "32 layers x 16 384 tokens, bf16"; slots are micro-batches kept at once. What blocks hand on has
- * one copy more than there are layers. */
-static const char *detail_activations(const struct maker *maker, const struct tally *tally)
+ * one copy more than there are layers. Nothing of layers where none keeps anything. */
+static const char *detail_kept(const struct maker *maker, enum item item,
+			       const struct tally *tally)
 {
 	const struct plan *plan = maker->program->plan;
 	struct arena *arena = maker->work->keep;
@@ -172,7 +173,7 @@ static const char *detail_activations(const struct maker *maker, const struct ta
 	for (uint32_t i = 0; i < maker->program->nbuffers; i++) {
 		const struct buffer *buffer = &maker->program->buffers[i];
 
-		if (buffer->item != ITEM_ACTIVATIONS)
+		if (buffer->item != item || buffer->life != LIFE_SLOT)
 			continue;
 		layers = buffer->layers > layers ? buffer->layers : layers;
 		slots = buffer->slots > slots ? buffer->slots : slots;
@@ -180,11 +181,23 @@ static const char *detail_activations(const struct maker *maker, const struct ta
 	layers = layers < most ? layers : most;
 	if (!num_mul((uint64_t)plan->train.micro_batch.i, (uint64_t)plan->train.seq_len.i, &tokens))
 		return detail_plain(maker, tally);
-	text = arena_text(arena, "%llu layer%s x %s tokens", (unsigned long long)layers,
-			  layers == 1 ? "" : "s", num_grouped(arena, tokens));
+	text = arena_text(arena, "%s tokens", num_grouped(arena, tokens));
+	if (layers > 1 || most == 1)
+		text = arena_text(arena, "%llu layer%s x %s", (unsigned long long)layers,
+				  layers == 1 ? "" : "s", text);
 	if (slots > 1)
 		text = arena_text(arena, "%s x %llu", text, (unsigned long long)slots);
 	return arena_text(arena, "%s, %s", text, detail_plain(maker, tally));
+}
+
+static const char *detail_activations(const struct maker *maker, const struct tally *tally)
+{
+	return detail_kept(maker, ITEM_ACTIVATIONS, tally);
+}
+
+static const char *detail_recompute(const struct maker *maker, const struct tally *tally)
+{
+	return detail_kept(maker, ITEM_RECOMPUTE, tally);
 }
 
 /* "largest of 7: `mlp_up_grad`, fp32" */
@@ -201,7 +214,7 @@ static const char *detail_of(const struct maker *maker, enum item item, const st
 	static const char *(*const rows[ITEMS])(const struct maker *, const struct tally *) = {
 		[ITEM_WEIGHTS] = detail_weights,     [ITEM_GRADIENTS] = detail_gradients,
 		[ITEM_OPTIMIZER] = detail_optimizer, [ITEM_ACTIVATIONS] = detail_activations,
-		[ITEM_WORKING] = detail_working,
+		[ITEM_RECOMPUTE] = detail_recompute, [ITEM_WORKING] = detail_working,
 	};
 
 	return rows[item] ? rows[item](maker, tally) : detail_plain(maker, tally);

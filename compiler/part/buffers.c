@@ -221,6 +221,16 @@ static void optimizer_state(struct lower *l, uint32_t i)
 	l->buffers.at[out->moment1].part = l->buffers.at[out->moment2].part = "moments";
 }
 
+/* What is kept for a part that is computed again, and what that part makes. */
+static void file_recompute(struct buffer *b, const struct tensor *tensor)
+{
+	bool kept = b->life == LIFE_SLOT && tensor->instead;
+	if (!kept && !tensor->again)
+		return;
+	b->item = ITEM_RECOMPUTE;
+	b->part = kept ? "kept instead" : "made again";
+}
+
 /* The tensors that blocks hand on: one copy a block boundary; its gradient: two, in turns. */
 static void carried_buffers(struct lower *l)
 {
@@ -233,6 +243,7 @@ static void carried_buffers(struct lower *l)
 	struct buffer b = buffer_new(l, arena_text(l->work->keep, "carried_%s", x->name->text),
 				     ITEM_ACTIVATIONS, x->type, LIFE_SLOT, x->dims);
 	held_as(l, &b, g->carried_out);
+	file_recompute(&b, &g->tensors[g->carried_in.at]);
 	if (!num_add(l->deepest, 1, &b.layers))
 		l->overflow = true;
 	b.slots = l->slots;
@@ -301,6 +312,7 @@ static void tensor_buffer(struct lower *l, uint32_t t)
 		b.layers = l->deepest;
 	if (t == l->graph->logits.at)
 		b.part = "logits";
+	file_recompute(&b, tensor);
 	b.from = NO_ID;
 	l->sites[t].buffer = buffer_add(l, b);
 }

@@ -80,9 +80,6 @@ bool rule_emitted(const struct plan *plan, struct work *work)
 	note_strategies(plan, work);
 	note_precision(plan, work);
 	note_calls(plan, work);
-	for (uint32_t i = 0; i < plan->nrecompute; i++)
-		if (plan->recompute[i].kind != RECOMPUTE_NONE)
-			note(work, plan->recompute[i].span, "`recompute`");
 	note_word(work, &plan->memory.attention, "stored", "stored attention");
 	note_word(work, &plan->train.kernels, "generated", "generated kernels");
 	if (plan->has_checkpoint)
