@@ -23,7 +23,16 @@ s/^  seed .*/  seed = 11\\n  validate { every = 2, batches = 1, share = 20 % }/"
 	train "$1" --init "$work/$1/first" --check-replicas 1 --log-tensors --save-every 2 \
 		--sample 12 6 --temperature 0.5 >"$work/$1/text" </dev/null
 	[ "$(wc -l <"$work/$1/text")" -ge 4 ] || failed=1
+	arenas "$1" || failed=1
 	figures "$work/$1/log" >"$work/$1/figures"
+}
+
+# arenas NAME: each stage has in memory what was predicted for it
+arenas() {
+	grep '"event":"memory"' "$work/$1/log" |
+		grep -o '"predicted":[0-9]*,"resident":[0-9]*' >"$work/$1/arenas" || return 0
+	awk -F '[:,]' '$2 != $4 || $2 == 0 { print "stage " NR - 1 ": " $0; bad = 1 }
+		END { exit bad }' "$work/$1/arenas"
 }
 
 # figures LOG: all but the clock's and the arena's
@@ -56,6 +65,7 @@ one=alone
 grep_for '"event":"validation"'
 grep_for '"tensors":{"'
 layout gpipe 3 - 2 "pp = 3 $within" "$gpipe"
+[ "$(wc -l <"$work/gpipe/arenas")" -eq 3 ] || failed=1
 to gpipe
 layout chunks 2 - 2 "pp = 2 $within" "$interleaved"
 to chunks
