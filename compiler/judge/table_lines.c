@@ -160,6 +160,18 @@ static const char *detail_optimizer(const struct maker *maker, const struct tall
 			  detail_plain(maker, tally));
 }
 
+/* Layers of a slot: of the largest chunk. What blocks hand on has one copy more. */
+static uint64_t layers_of_slot(const struct maker *maker)
+{
+	const struct role *role = &maker->program->roles[maker->verdict->role];
+	uint64_t most = role->chunks ? 0 : maker->program->graph->model->layers;
+
+	for (uint32_t i = 0; role->chunks && i < role->schedule.chunks; i++)
+		if (role->chunks[i].count > most)
+			most = role->chunks[i].count;
+	return most;
+}
+
 /* "32 layers x 16 384 tokens, bf16"; slots are micro-batches kept at once. What blocks hand on has
  * one copy more than there are layers. Nothing of layers where none keeps anything. */
 static const char *detail_kept(const struct maker *maker, enum item item,
@@ -167,7 +179,7 @@ static const char *detail_kept(const struct maker *maker, enum item item,
 {
 	const struct plan *plan = maker->program->plan;
 	struct arena *arena = maker->work->keep;
-	uint64_t layers = 1, slots = 1, most = maker->program->graph->model->layers, tokens;
+	uint64_t layers = 1, slots = 1, most = layers_of_slot(maker), tokens;
 	const char *text;
 
 	for (uint32_t i = 0; i < maker->program->nbuffers; i++) {
