@@ -108,7 +108,8 @@ static double arithmetic(const struct compiled *c)
 	return sum;
 }
 
-/* Bytes that the ranks of all groups of this name send in a step; `group` NULL: all groups. */
+/* Bytes that all ranks send in a step over groups of this name: those of the first rank of a stage,
+ * as often as there are ranks in it. */
 static double traffic_over(const struct compiled *c, const char *group, struct arena *arena)
 {
 	double sum = 0;
@@ -133,7 +134,7 @@ static const char *bytes_text(double bytes, struct arena *arena)
 static void add_traffic(struct diff *d, const char *group)
 {
 	double a = traffic_over(d->a, group, d->arena), b = traffic_over(d->b, group, d->arena);
-	const char *key = arena_text(d->arena, "traffic_bytes.%s", group);
+	const char *key = arena_text(d->arena, "traffic_bytes_%s", group);
 
 	for (uint32_t i = 0; i < d->figures.n; i++)
 		if (!strcmp(d->figures.at[i].key, key))

@@ -224,16 +224,18 @@ static struct call_counts counts_of(const struct show *show, const struct progra
 	return counts;
 }
 
-/* "all_gather tp 2, reduce_scatter tp 2" */
+enum { COUNTS_A_LINE = 3 };
+
+/* "all_gather tp 2, reduce_scatter tp 2": a line's worth from `first` on. */
 static const char *counts_text(const struct show *show, const struct program *p,
-			       const struct call_counts *counts)
+			       const struct call_counts *counts, uint32_t first)
 {
 	const char *text = "";
 
-	for (uint32_t i = 0; i < counts->n; i++) {
+	for (uint32_t i = first; i < counts->n && i < first + COUNTS_A_LINE; i++) {
 		const struct call_count *one = &counts->at[i];
 
-		text = arena_text(show->arena, "%s%s%s %s %u%s", text, i ? ", " : "",
+		text = arena_text(show->arena, "%s%s%s %s %u%s", text, i > first ? ", " : "",
 				  traffic_kind(one->kind), p->groups[one->group].name->text,
 				  one->count, one->once ? " a step" : "");
 	}
@@ -248,8 +250,9 @@ static void add_counts(const struct show *show, const struct program *p, const c
 	static const char *const phases[PHASES] = {"", "forward", "backward", ""};
 	struct call_counts counts = counts_of(show, p, phase, region);
 
-	if (counts.n)
-		columns_row(table, when, phases[phase], counts_text(show, p, &counts));
+	for (uint32_t i = 0; i < counts.n; i += COUNTS_A_LINE)
+		columns_row(table, i ? "" : when, i ? "" : phases[phase],
+			    counts_text(show, p, &counts, i));
 }
 
 static void text_collectives(const struct show *show, const struct program *p)
