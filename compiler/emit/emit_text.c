@@ -62,13 +62,25 @@ char *emit_dim(struct emitter *e, uint32_t dim, bool logical, uint32_t cuts)
 	return text;
 }
 
+uint64_t emit_part(struct emitter *e, uint32_t dim, uint32_t cuts)
+{
+	uint64_t ranks = factors_ranks(&e->program->flow->factors, cuts);
+	return e->program->graph->model->dims[dim].padded % ranks ? ranks : 1;
+}
+
 char *emit_size(struct emitter *e, const struct size *size)
 {
 	char *text = arena_text(e->arena, "%lld", (long long)size->value);
 	for (uint32_t i = 0; i < size->dims.n; i++) {
-		const char *dim =
-			emit_dim(e, size->dims.at[i], size->logical, size->cuts[i]);
+		uint64_t part = emit_part(e, size->dims.at[i], size->cuts[i]);
+		const char *dim = emit_dim(e, size->dims.at[i], size->logical,
+					   part == 1 ? size->cuts[i] : 0);
 		text = arena_text(e->arena, i ? "%s * %s" : "%s%s", i ? text : "", dim);
+		if (part > 1 && i == 0)
+			BUG("`%s` over %llu ranks leaves a remainder", dim,
+			    (unsigned long long)part);
+		if (part > 1)
+			text = arena_text(e->arena, "%s / %llu", text, (unsigned long long)part);
 	}
 	if (size->dims.n && size->factor != 1)
 		text = arena_text(e->arena, "%lld * %s", (long long)size->factor, text);
