@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -94,4 +95,34 @@ void memory_json(const struct rt *rt, const struct memory_use *use, struct rt_te
 			    (long long)item->bytes);
 	}
 	rt_text_add(text, "]");
+}
+
+void memory_ranks_table(const struct rt *rt, const struct rank_memory *ranks,
+			struct rt_text *text)
+{
+	char name[32];
+	for (int rank = 0; rank < rt->world->ranks; rank++) {
+		int64_t predicted = rt_role_of(rt->plan, rank)->arena;
+		snprintf(name, sizeof name, "arena of rank %d", rank);
+		if (ranks[rank].arena != predicted)
+			add_line(text, name, 0, predicted, ranks[rank].arena);
+	}
+}
+
+void memory_ranks_json(const struct rt *rt, const struct rank_memory *ranks,
+		       struct rt_text *text)
+{
+	static const char *const names[] = {"arena", "resident", "outside"};
+	rt_text_add(text, ",\"ranks\":{");
+	for (int i = 0; i < 3; i++) {
+		rt_text_add(text, "%s\"%s\":[", i > 0 ? "," : "", names[i]);
+		for (int rank = 0; rank < rt->world->ranks; rank++) {
+			int64_t bytes = i == 0	 ? rt_role_of(rt->plan, rank)->arena
+					: i == 1 ? ranks[rank].arena
+						 : ranks[rank].outside;
+			rt_text_add(text, "%s%lld", rank > 0 ? "," : "", (long long)bytes);
+		}
+		rt_text_add(text, "]");
+	}
+	rt_text_add(text, "}");
 }

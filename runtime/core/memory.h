@@ -15,6 +15,11 @@ struct memory_use {
 	int64_t heap;	   /* bytes the allocator has handed out */
 };
 
+/* What the ranks post of it: bytes. */
+struct rank_memory {
+	int64_t arena, outside;
+};
+
 /* Allocates nothing. */
 void memory_measure(const struct rt *rt, struct memory_use *use);
 
@@ -22,5 +27,12 @@ void memory_measure(const struct rt *rt, struct memory_use *use);
  * outside are measured; the items are the prediction alone. */
 void memory_table(const struct rt *rt, const struct memory_use *use, struct rt_text *text);
 void memory_json(const struct rt *rt, const struct memory_use *use, struct rt_text *text);
+
+/* Of all ranks: for people, those whose arena is not what was predicted; as a member of a JSON
+ * object, predicted, resident and outside by rank. */
+void memory_ranks_table(const struct rt *rt, const struct rank_memory *ranks,
+			struct rt_text *text);
+void memory_ranks_json(const struct rt *rt, const struct rank_memory *ranks,
+		       struct rt_text *text);
 
 #endif
