@@ -141,6 +141,8 @@ void lower_merge(struct lower *l, struct role *role);
 /* ---- reductions, optimizer (update.c) ---- */
 /* Weights in bf16 without a master copy, each rounding drawn by the number of the element. */
 bool rounds_by_chance(const struct lower *l);
+/* Whether this stage adds to a use of a parameter, and has its sum then. */
+bool sums_here(const struct lower *l, uint32_t param, uint32_t site);
 /* Factors that split the batch, or everything else. */
 uint32_t factors_where(const struct lower *l, bool data);
 
