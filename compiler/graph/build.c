@@ -142,15 +142,6 @@ static struct dims without_last(struct dims dims)
 	return dims;
 }
 
-static struct dims without(struct dims dims, uint32_t dim)
-{
-	struct dims rest = {0};
-	for (uint32_t i = 0; i < dims.n; i++)
-		if (dims.at[i] != dim)
-			rest.at[rest.n++] = dims.at[i];
-	return rest;
-}
-
 static struct tensor_id statistic(struct builder *b, const struct model_call *call,
 				  const char *result, const char *what, struct dims dims)
 {
@@ -258,7 +249,7 @@ static void build_call(struct builder *b, const struct model_call *call)
 		b->streams += copies(b);
 	}
 	if (call->op == OPERATOR_cross_entropy) {
-		struct dims rows = without(x, x.at[x.n - 1]);
+		struct dims rows = dims_without(x, x.at[x.n - 1]);
 		struct tensor_id lse = statistic(b, call, name, "lse", rows);
 		struct tensor_id loss = statistic(b, call, name, "rows", rows);
 		fill_call(b, call, at, name, x);

@@ -11,15 +11,6 @@ static bool uses(const struct strategy *s, uint32_t axis)
 	return false;
 }
 
-static struct dims without(struct dims dims, uint32_t dim)
-{
-	struct dims rest = {0};
-	for (uint32_t i = 0; i < dims.n; i++)
-		if (dims.at[i] != dim)
-			rest.at[rest.n++] = dims.at[i];
-	return rest;
-}
-
 static void add(struct factors *factors, struct factor factor)
 {
 	BUG_IF(factors->n == FACTOR_MAX, "more than %d factors in a mesh", FACTOR_MAX);
@@ -40,7 +31,7 @@ static void add_tensor(struct factors *factors, struct factor factor, const stru
 	struct factor copies = factor;
 	factor.size /= s->replicate;
 	copies.size = s->replicate;
-	copies.tensor = without(s->dims, s->replicate_dim);
+	copies.tensor = dims_without(s->dims, s->replicate_dim);
 	copies.name = name_of(work->names,
 			      arena_text(work->keep, "%s_copies", factor.name->text));
 	add(factors, factor);

@@ -56,11 +56,14 @@ struct size size_in(struct lower *l, struct tensor_id t, struct dims dims)
 {
 	struct size size = sized(l, dims, 1, false);
 	const struct spread *spread = &l->flow->spreads[t.at];
+	int64_t over = 1;
 	for (uint32_t i = 0; i < dims.n; i++) {
 		uint32_t cuts = spread_cuts(spread, &l->flow->factors, dims.at[i]);
 		size.cuts[i] = (uint16_t)cuts;
-		size.value /= (int64_t)factors_ranks(&l->flow->factors, cuts);
+		over *= (int64_t)factors_ranks(&l->flow->factors, cuts);
 	}
+	BUG_IF(!l->overflow && size.value % over, "a part of a tensor with broken elements");
+	size.value /= over;
 	return size;
 }
 

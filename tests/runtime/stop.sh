@@ -35,7 +35,7 @@ ranks "$program" 2
 sleep 0.3
 kill -s TERM "$program"
 sleep 0.02
-kill -s TERM "$program"
+kill -s TERM "$program" 2>kill.err || [ -s saved ] || fail "$(cat kill.err)"
 code=0
 wait "$program" || code=$?
 [ "$code" -eq 143 ] || fail "SIGTERM twice at once: exit code $code"

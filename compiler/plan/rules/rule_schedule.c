@@ -154,6 +154,31 @@ bool rule_batch_divides(const struct plan *plan, struct work *work)
 	       positive(&plan->train.micro_batches);
 }
 
+/* planc proves a schedule turn by turn, and each rank holds its own: some 2 million turns take half
+ * a second and 100 bytes each. */
+enum { TURNS_MAX = 1 << 21 };
+
+bool rule_schedule_length(const struct plan *plan, struct work *work)
+{
+	const struct strategy *pipeline = plan_strategy(plan, STRATEGY_PIPELINE);
+	uint64_t batches = (uint64_t)plan->train.micro_batches.i;
+	uint64_t stages = (uint64_t)plan_ranks(plan, pipeline), most;
+	struct diag *diag;
+
+	if (!pipeline || stages < 2)
+		return true;
+	most = TURNS_MAX / 2 / stages / (uint64_t)plan->pipeline.chunks.i;
+	if (batches <= most)
+		return true;
+	diag = diag_add(work->diags, E0327, pipeline->span,
+			"%llu micro-batches a step are more than a pipeline of %llu stages takes",
+			(unsigned long long)batches, (unsigned long long)stages);
+	label_axes(diag, plan, pipeline);
+	diag_label(diag, plan->train.micro_batch.span, "a larger one leaves fewer");
+	diag_note(diag, "at most %llu", (unsigned long long)most);
+	return false;
+}
+
 /* Lanes of a rank are a subtree of the tree that adds all lanes, and each has whole micro-batches.
  */
 bool rule_lanes(const struct plan *plan, struct work *work)
