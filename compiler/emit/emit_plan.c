@@ -144,7 +144,10 @@ static void emit_whole_piped(struct emitter *e, uint32_t param)
 	if (p->layered)
 		stride = flat_elements(l->program, param, p->shard);
 	if (of->region == REGION_REPEAT)
-		text_add(e->out, "#define ALL_%s (rt_layers(rt) * INT64_C(%llu))\n", name, stride);
+		text_add(e->out,
+			 "#define LAYER_%s INT64_C(%llu)\n"
+			 "#define ALL_%s (rt_layers(rt) * LAYER_%s)\n",
+			 name, stride, name, name);
 	else
 		define(e, arena_text(e->arena, "ALL_%s", name), p->layered ? stride : b->elements,
 		       (struct span){0});

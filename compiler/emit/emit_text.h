@@ -6,8 +6,8 @@
 #include "emit/emit.h"
 
 /* Functions of a role. */
-enum body_kind { BODY_START, BODY_BEGIN, BODY_FORWARD, BODY_BACKWARD, BODY_MERGE, BODY_UPDATE,
-		 BODIES };
+enum body_kind { BODY_START, BODY_BEGIN, BODY_FORWARD, BODY_BACKWARD, BODY_MERGE_SUMS, BODY_MERGE,
+		 BODY_UPDATE, BODIES };
 
 struct emitter {
 	const struct plan *plan;
