@@ -296,7 +296,8 @@ static void tensor_buffer(struct lower *l, uint32_t t)
 	struct buffer b = buffer_new(l, tensor->name->text, item, tensor->type, life, tensor->dims);
 	held_as(l, &b, (struct tensor_id){t});
 	if (life == LIFE_SLOT)
-		b.slots = l->slots;
+		b.slots = tensor->region == REGION_AFTER && !waits(l, t) ? l->head_slots
+									   : l->slots;
 	if (life == LIFE_SLOT && tensor->region == REGION_REPEAT)
 		b.layers = l->deepest;
 	if (t == l->graph->logits.at)

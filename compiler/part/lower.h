@@ -32,6 +32,7 @@ struct lower {
 	const bool *here;         /* by parameter: this stage holds it */
 	uint64_t layers, deepest; /* of this stage; of its largest chunk */
 	uint32_t slots, received;
+	uint32_t head_slots;      /* of what the head keeps */
 	uint32_t carried, adjoint, arrived; /* buffers, or NO_ID */
 	uint32_t node;            /* node that is lowered now */
 	struct span span;

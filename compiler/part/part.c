@@ -278,6 +278,7 @@ static struct role *cut_stage(struct lower *l, uint32_t stage)
 			here[i] |= stages->n == 1 || (l->has[r] && stages->regions[i] >> r & 1);
 	l->here = here;
 	l->slots = stages->walks ? stages->walks[stage].slots : 1;
+	l->head_slots = stages->head_alone ? 1 : l->slots;
 	l->received = stages->walks ? stages->walks[stage].received : 0;
 	role->stage = stage;
 	role->chunks = chunks;

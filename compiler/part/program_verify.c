@@ -98,6 +98,18 @@ static void verify_body(const struct program *p, const struct body *body)
 	}
 }
 
+/* A copy for each slot; what the head keeps: one, if each micro-batch goes back from there at once. */
+static void verify_slots(const struct program *p, bool head_alone)
+{
+	uint32_t slots = p->roles[0].schedule.slots;
+	for (uint32_t i = 0; i < p->nbuffers; i++) {
+		const struct buffer *b = &p->buffers[i];
+		bool once = b->slots == 1 && head_alone && p->roles[0].has[REGION_AFTER];
+		BUG_IF(b->life == LIFE_SLOT && b->slots != slots && !once,
+		       "`%s` has %llu slots", b->name->text, (unsigned long long)b->slots);
+	}
+}
+
 /* All stages together, by what the programs run. */
 static void verify_schedules(const struct program *head, struct arena *arena)
 {
@@ -113,6 +125,7 @@ static void verify_schedules(const struct program *head, struct arena *arena)
 		BUG_IF(role->schedule.slots < walk->slots ||
 			       role->schedule.received < walk->received,
 		       "%s holds fewer copies than its schedule asks for", role->name->text);
+		verify_slots(p, turns_head_alone(s, &walks[head->stages - 1]));
 	}
 }
 

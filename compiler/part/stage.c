@@ -33,6 +33,8 @@ static void cut_schedule(const struct graph *graph, struct stages *out, struct a
 					     .past = past};
 	if (out->n > 1)
 		out->walks = turns_walks(&out->schedule, arena);
+	out->head_alone = out->n > 1 &&
+			  turns_head_alone(&out->schedule, &out->walks[out->n - 1]);
 }
 
 /* Where parameters are used: forward reads the weight, backward adds to the gradient of its use. */

@@ -35,6 +35,21 @@ struct rt_walk *turns_walks(const struct rt_schedule *s, struct arena *arena)
 	return walks;
 }
 
+bool turns_head_alone(const struct rt_schedule *s, const struct rt_walk *last)
+{
+	uint32_t turns = rt_schedule_turns(s);
+	for (uint32_t i = 0; i < turns; i++) {
+		const struct rt_turn *turn = &last->turns[i];
+		if (turn->backward || turn->chunk + 1 < s->chunks)
+			continue;
+		const struct rt_turn *next = turn + 1;
+		if (i + 1 == turns || !next->backward || next->chunk != turn->chunk ||
+		    next->micro_batch != turn->micro_batch)
+			return false;
+	}
+	return true;
+}
+
 /* ---- one stage: turns, copies --------------------------------------------------------------- */
 
 enum { FREE = UINT32_MAX };

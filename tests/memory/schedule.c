@@ -113,25 +113,31 @@ static void play_all(const struct play *p)
 static struct alive alive_at(const struct play *p, uint64_t stage, uint64_t turn)
 {
 	const struct turn *turns = p->turns + stage * turns_of(p);
-	struct alive count = {0, 0};
+	struct alive count = {0, 0, 0};
 	for (uint64_t i = 0; i < turns_of(p); i++) {
 		const struct turn *t = &turns[i];
 		uint64_t made, end = *end_of(p, true, t->chunk * p->stages + stage, t->micro);
 		operand(p, stage, t, &made);
 		bool arrives = made != 0, here = arrives ? made <= turns[turn].start : i <= turn;
-		if (!here || end <= turns[turn].start)
+		if (end <= turns[turn].start)
 			continue;
-		count.slots += !t->backward;
-		count.received += t->backward && arrives;
+		count.heads += !t->backward && i <= turn && t->chunk == p->chunks - 1;
+		count.slots += here && !t->backward;
+		count.received += here && t->backward && arrives;
 	}
 	return count;
+}
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
 }
 
 struct alive schedule_alive(uint64_t stages, uint64_t chunks, uint64_t micro_batches, bool gpipe,
 			    uint64_t stage)
 {
 	struct play p = {stages, chunks, micro_batches, gpipe, NULL, NULL};
-	struct alive most = {0, 0};
+	struct alive all = {0, 0, 0};
 	p.turns = calloc(stages * turns_of(&p), sizeof *p.turns);
 	p.ends = calloc(2 * stages * chunks * micro_batches, sizeof *p.ends);
 	for (uint64_t s = 0; s < stages; s++)
@@ -139,10 +145,12 @@ struct alive schedule_alive(uint64_t stages, uint64_t chunks, uint64_t micro_bat
 	play_all(&p);
 	for (uint64_t i = 0; i < turns_of(&p); i++) {
 		struct alive now = alive_at(&p, stage, i);
-		most.slots = now.slots > most.slots ? now.slots : most.slots;
-		most.received = now.received > most.received ? now.received : most.received;
+		all.slots = most(all.slots, now.slots);
+		all.received = most(all.received, now.received);
+		all.heads = most(all.heads, now.heads);
 	}
 	free(p.turns);
 	free(p.ends);
-	return most;
+	all.heads = all.heads == 1 ? 1 : all.slots;
+	return all;
 }
