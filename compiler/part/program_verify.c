@@ -111,7 +111,8 @@ static void verify_schedules(const struct program *head, struct arena *arena)
 		BUG_IF(role->schedule.stage != p->stage || role->schedule.stages != head->stages,
 		       "a schedule of another stage");
 		BUG_IF(role->schedule.slots < walk->slots ||
-			       role->schedule.received < walk->received,
+			       role->schedule.received[0] < walk->received[0] ||
+			       role->schedule.received[1] < walk->received[1],
 		       "%s holds fewer copies than its schedule asks for", role->name->text);
 	}
 }

@@ -34,7 +34,7 @@ static const struct shape shapes[] = {
 
 enum { VALUE = 4, CONTROL_WORDS = 16, NORM_WORDS = 48 };
 
-/* A stage: its layers, those of its largest chunk, copies, gradients that wait. */
+/* A stage: its layers, those of its largest chunk, copies, messages that wait. */
 struct stage {
 	uint64_t layers, deepest, slots, received;
 	bool first, last;
@@ -88,8 +88,9 @@ static struct stage stage_of(const struct shape *s, uint64_t at, struct arena *a
 		stage.layers += layers;
 		stage.deepest = most(stage.deepest, layers);
 	}
-	stage.slots = (uint64_t)naive_copies(&p, (int)at, false, -1);
-	stage.received = (uint64_t)naive_copies(&p, (int)at, true, -1);
+	stage.slots = (uint64_t)naive_copies(&p, (int)at, NAIVE_KEPT, -1);
+	stage.received = (uint64_t)(naive_copies(&p, (int)at, NAIVE_OPERANDS, -1) +
+				    naive_copies(&p, (int)at, NAIVE_GRADIENTS, -1));
 	return stage;
 }
 
