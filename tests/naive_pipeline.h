@@ -117,25 +117,34 @@ static inline struct naive_pipeline naive_new(bool gpipe, int stages, int chunks
 	return p;
 }
 
-/* Copies at once on a stage, of one chunk or (-1) of all: forward, from the arrival of the operand
- * or the turn to the end of the backward turn; of gradients, from their arrival to that. */
-static inline int naive_copies(const struct naive_pipeline *p, int stage, bool gradients, int chunk)
+enum naive_what {
+	NAIVE_KEPT,     /* of a micro-batch: from its forward turn to the end of its backward one */
+	NAIVE_OPERANDS, /* from their arrival to the end of the turn that takes them */
+	NAIVE_GRADIENTS
+};
+
+/* Whether what belongs to turn k of a stage is there while it takes turn i. */
+static inline bool naive_alive(const struct naive_pipeline *p, int stage, enum naive_what what,
+			       int k, int i)
 {
-	const struct naive_turn *turns = p->turn + stage * p->turns;
+	const struct naive_turn *turns = p->turn + stage * p->turns, *t = &turns[k];
+	if (t->backward != (what == NAIVE_GRADIENTS))
+		return false;
+	if (what == NAIVE_KEPT)
+		return k <= i && naive_find(p, stage, true, t->chunk, t->micro_batch) - turns >= i;
+	return t->arrived && t->arrived <= turns[i].start && k >= i;
+}
+
+/* The most copies at once on a stage, of one chunk or (-1) of all. */
+static inline int naive_copies(const struct naive_pipeline *p, int stage, enum naive_what what,
+			       int chunk)
+{
 	int most = 0;
 	for (int i = 0; i < p->turns; i++) {
 		int alive = 0;
-		for (int k = 0; k < p->turns; k++) {
-			const struct naive_turn *t = &turns[k];
-			if (t->backward != gradients || (chunk >= 0 && t->chunk != chunk))
-				continue;
-			bool here = t->arrived ? t->arrived <= turns[i].start : k <= i;
-			const struct naive_turn *end =
-				naive_find(p, stage, true, t->chunk, t->micro_batch);
-			if (gradients && !t->arrived)
-				here = false;
-			alive += here && end - turns >= i;
-		}
+		for (int k = 0; k < p->turns; k++)
+			if (chunk < 0 || p->turn[stage * p->turns + k].chunk == chunk)
+				alive += naive_alive(p, stage, what, k, i);
 		most = alive > most ? alive : most;
 	}
 	return most;

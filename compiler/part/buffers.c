@@ -221,6 +221,20 @@ static void optimizer_state(struct lower *l, uint32_t i)
 	l->buffers.at[out->moment1].part = l->buffers.at[out->moment2].part = "moments";
 }
 
+/* Where a message waits for its turn; NO_ID: none has to. */
+static uint32_t arrived_buffer(struct lower *l, const struct buffer *of, uint32_t copies)
+{
+	struct buffer b = *of;
+	if (copies == 0)
+		return NO_ID;
+	b.name = name_of(l->work->names, arena_text(l->work->keep, "%s_received", b.name->text));
+	b.item = ITEM_COMM;
+	b.life = LIFE_RUN;
+	b.layers = 1;
+	b.slots = copies;
+	return buffer_add(l, b);
+}
+
 /* The tensors that blocks hand on: one copy a block boundary; its gradient: two, in turns. */
 static void carried_buffers(struct lower *l)
 {
@@ -242,15 +256,8 @@ static void carried_buffers(struct lower *l)
 	held_as(l, &b, g->adjoint_in);
 	b.layers = 2;
 	uint32_t adjoint = l->adjoint = buffer_add(l, b);
-	if (l->received) {
-		b.name = name_of(l->work->names, arena_text(l->work->keep, "%s_received",
-							    b.name->text));
-		b.item = ITEM_COMM;
-		b.life = LIFE_RUN;
-		b.layers = 1;
-		b.slots = l->received;
-		l->arrived = buffer_add(l, b);
-	}
+	l->arrived[0] = arrived_buffer(l, &l->buffers.at[value], l->received[0]);
+	l->arrived[1] = arrived_buffer(l, &l->buffers.at[adjoint], l->received[1]);
 	l->sites[l->storage[g->carried_in.at]] = (struct site){value, 0};
 	l->sites[l->storage[g->carried_out.at]] = (struct site){value, 1};
 	l->sites[l->storage[g->adjoint_in.at]] = (struct site){adjoint, 0};
@@ -306,6 +313,18 @@ static void tensor_buffer(struct lower *l, uint32_t t)
 	l->sites[t].buffer = buffer_add(l, b);
 }
 
+/* What passes by the layers waits on the last stage beside the operand of its turn. */
+static void past_arrived(struct lower *l)
+{
+	uint32_t n = l->has[REGION_AFTER] ? l->stages->npast[0] : 0;
+	l->past_arrived = ARENA_ARRAY(l->work->keep, uint32_t, n + 1);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t buffer = l->sites[l->stages->past[0][i]].buffer;
+		l->past_arrived[i] =
+			arrived_buffer(l, &l->buffers.at[buffer], l->received[0]);
+	}
+}
+
 /* The largest scratch of any matmul; known before the steps are, so that it has its place. */
 static void workspace_buffer(struct lower *l)
 {
@@ -319,7 +338,7 @@ void lower_buffers(struct lower *l)
 	const struct graph *g = l->graph;
 	for (uint32_t i = 0; i < g->ntensors; i++)
 		l->sites[i] = (struct site){NO_ID, 0};
-	l->carried = l->adjoint = l->arrived = NO_ID;
+	l->carried = l->adjoint = l->arrived[0] = l->arrived[1] = NO_ID;
 	for (uint32_t i = 0; i < g->nparams; i++) {
 		struct param_buffers *p = &l->program->params[i];
 		p->weight = p->master = p->moment1 = p->moment2 = p->window = NO_ID;
@@ -337,6 +356,7 @@ void lower_buffers(struct lower *l)
 	carried_buffers(l);
 	for (uint32_t t = 0; t < g->ntensors; t++)
 		tensor_buffer(l, t);
+	past_arrived(l);
 	for (uint32_t t = 0; t < g->ntensors; t++)
 		l->sites[t] = l->sites[l->storage[t]];
 }

@@ -247,7 +247,8 @@ static void finish(struct lower *l, struct role *role)
 	role->logits = l->sites[l->graph->logits.at].buffer;
 	role->carried = l->carried;
 	role->adjoint = l->adjoint;
-	role->received = l->arrived;
+	memcpy(role->received, l->arrived, sizeof role->received);
+	role->past_received = l->past_arrived;
 	past_buffers(l, role);
 	p->roles = role;
 	p->nroles = 1;
@@ -279,7 +280,9 @@ static struct role *cut_stage(struct lower *l, uint32_t stage)
 	l->here = here;
 	l->slots = stages->walks ? stages->walks[stage].slots : 1;
 	l->head_slots = stages->head_alone ? 1 : l->slots;
-	l->received = stages->walks ? stages->walks[stage].received : 0;
+	memset(l->received, 0, sizeof l->received);
+	if (stages->walks)
+		memcpy(l->received, stages->walks[stage].received, sizeof l->received);
 	role->stage = stage;
 	role->chunks = chunks;
 	role->layers = l->layers;
@@ -287,7 +290,7 @@ static struct role *cut_stage(struct lower *l, uint32_t stage)
 	role->schedule = stages->schedule;
 	role->schedule.stage = stage;
 	role->schedule.slots = l->slots;
-	role->schedule.received = l->received;
+	memcpy(role->schedule.received, l->received, sizeof l->received);
 	role->name = name_of(l->work->names,
 			     stages->n > 1 ? arena_text(keep, "stage %u", stage) : "all");
 	return role;

@@ -98,7 +98,8 @@ static void verify_body(const struct program *p, const struct body *body)
 	}
 }
 
-/* A copy for each slot; what the head keeps: one, if each micro-batch goes back from there at once. */
+/* A copy for each slot; what the head keeps: one, if each micro-batch goes back from there at
+ * once. */
 static void verify_slots(const struct program *p, bool head_alone)
 {
 	uint32_t slots = p->roles[0].schedule.slots;
@@ -123,7 +124,8 @@ static void verify_schedules(const struct program *head, struct arena *arena)
 		BUG_IF(role->schedule.stage != p->stage || role->schedule.stages != head->stages,
 		       "a schedule of another stage");
 		BUG_IF(role->schedule.slots < walk->slots ||
-			       role->schedule.received < walk->received,
+			       role->schedule.received[0] < walk->received[0] ||
+			       role->schedule.received[1] < walk->received[1],
 		       "%s holds fewer copies than its schedule asks for", role->name->text);
 		verify_slots(p, turns_head_alone(s, &walks[head->stages - 1]));
 	}

@@ -239,8 +239,8 @@ static uint64_t levels(const struct described *d)
 	return n;
 }
 
-/* Accumulators: one a use and level. Where the other use of a tied weight is another stage's, its sum
- * arrives whole. */
+/* Accumulators: one a use and level. Where the other use of a tied weight is another stage's, its
+ * sum arrives whole. */
 static uint64_t accumulators(const struct described *d, uint64_t stage)
 {
 	struct tensors list = tensors_of(d);
@@ -345,7 +345,7 @@ static uint64_t head_bytes(const struct described *d, const struct types *types)
 static struct alive alive_of(const struct described *d, uint64_t stage)
 {
 	if (d->pp == 1)
-		return (struct alive){1, 0, 1};
+		return (struct alive){1, 0, 0, 1};
 	return schedule_alive(d->pp, d->chunks, described_micro_batches(d), d->gpipe, stage);
 }
 
@@ -375,6 +375,7 @@ static uint64_t data(const struct described *d, const struct types *types, uint6
 struct bytes formula_stage(const struct described *d, const struct types *types, uint64_t stage)
 {
 	uint64_t carried = rows(d, DIM_NONE, d->embed) * types->values;
+	struct alive alive = alive_of(d, stage);
 	return (struct bytes){
 		.weights = of_stage(d, stage, weights_held(d)) * types->weights,
 		.gradients = accumulators(d, stage) * types->gradients,
@@ -382,7 +383,7 @@ struct bytes formula_stage(const struct described *d, const struct types *types,
 			     (2 * types->optimizer + types->master),
 		.activations = activations(d, types, stage),
 		.communication = windows(d, stage) * types->weights +
-				 alive_of(d, stage).received * carried,
+				 (alive.operands + alive.gradients) * carried,
 		.data = data(d, types, stage),
 		.adjoint = 2 * carried,
 	};

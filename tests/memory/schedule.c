@@ -108,22 +108,22 @@ static void play_all(const struct play *p)
 	free(clock);
 }
 
-/* Alive when a turn starts: what has been made for this stage by then, its own turn included, and
- * whose last turn has not ended. */
+/* Alive when a turn starts, this turn's own included: of what a chunk keeps, what has been through
+ * it and not gone back; of messages, what has been made for this stage and waits for its turn. */
 static struct alive alive_at(const struct play *p, uint64_t stage, uint64_t turn)
 {
 	const struct turn *turns = p->turns + stage * turns_of(p);
-	struct alive count = {0, 0, 0};
+	struct alive count = {0, 0, 0, 0};
 	for (uint64_t i = 0; i < turns_of(p); i++) {
 		const struct turn *t = &turns[i];
 		uint64_t made, end = *end_of(p, true, t->chunk * p->stages + stage, t->micro);
-		operand(p, stage, t, &made);
-		bool arrives = made != 0, here = arrives ? made <= turns[turn].start : i <= turn;
-		if (end <= turns[turn].start)
-			continue;
-		count.heads += !t->backward && i <= turn && t->chunk == p->chunks - 1;
-		count.slots += here && !t->backward;
-		count.received += here && t->backward && arrives;
+		bool arrives = operand(p, stage, t, &made) && made != 0;
+		bool waits = arrives && made <= turns[turn].start && i >= turn;
+		bool kept = !t->backward && i <= turn && end > turns[turn].start;
+		count.slots += kept;
+		count.heads += kept && t->chunk == p->chunks - 1;
+		count.operands += waits && !t->backward;
+		count.gradients += waits && t->backward;
 	}
 	return count;
 }
@@ -137,7 +137,7 @@ struct alive schedule_alive(uint64_t stages, uint64_t chunks, uint64_t micro_bat
 			    uint64_t stage)
 {
 	struct play p = {stages, chunks, micro_batches, gpipe, NULL, NULL};
-	struct alive all = {0, 0, 0};
+	struct alive all = {0, 0, 0, 0};
 	p.turns = calloc(stages * turns_of(&p), sizeof *p.turns);
 	p.ends = calloc(2 * stages * chunks * micro_batches, sizeof *p.ends);
 	for (uint64_t s = 0; s < stages; s++)
@@ -146,7 +146,8 @@ struct alive schedule_alive(uint64_t stages, uint64_t chunks, uint64_t micro_bat
 	for (uint64_t i = 0; i < turns_of(&p); i++) {
 		struct alive now = alive_at(&p, stage, i);
 		all.slots = most(all.slots, now.slots);
-		all.received = most(all.received, now.received);
+		all.operands = most(all.operands, now.operands);
+		all.gradients = most(all.gradients, now.gradients);
 		all.heads = most(all.heads, now.heads);
 	}
 	free(p.turns);
