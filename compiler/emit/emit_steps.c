@@ -355,30 +355,35 @@ static void emit_locals(struct emitter *e, const struct segment *segment)
 	text_add(e->out, "\n");
 }
 
+/* In front of the source of a step. */
+static const char *prefix_of(const struct emitter *e, const struct step *step)
+{
+	const struct graph_node *nodes = e->program->graph->nodes;
+	if (step->node == NO_ID || !nodes[step->node].backward)
+		return "";
+	return nodes[step->node].again ? "again: " : "gradient of ";
+}
+
 /* True if a comment for step `at` would say what the last one said. */
 static bool same_source(struct emitter *e, const struct segment *s, uint32_t at)
 {
-	const struct graph_node *nodes = e->program->graph->nodes;
 	if (at == 0)
 		return false;
 	const struct step *a = &s->steps[at - 1], *b = &s->steps[at];
-	bool a_back = a->node != NO_ID && nodes[a->node].backward;
-	bool b_back = b->node != NO_ID && nodes[b->node].backward;
 	struct position pa = sources_position(e->work->sources, a->span.lo);
 	struct position pb = sources_position(e->work->sources, b->span.lo);
-	return a_back == b_back && pa.source == pb.source && pa.line == pb.line;
+	return !strcmp(prefix_of(e, a), prefix_of(e, b)) && pa.source == pb.source &&
+	       pa.line == pb.line;
 }
 
 void emit_steps(struct emitter *e, uint32_t segment)
 {
 	const struct segment *s = &e->program->segments[segment];
-	const struct graph_node *nodes = e->program->graph->nodes;
 	emit_locals(e, s);
 	for (uint32_t i = 0; i < s->nsteps; i++) {
 		const struct step *step = &s->steps[i];
-		bool backward = step->node != NO_ID && nodes[step->node].backward;
 		if (!same_source(e, s, i))
-			emit_source(e, step->span, backward ? "gradient of " : "");
+			emit_source(e, step->span, prefix_of(e, step));
 		emit_step(e, step);
 	}
 }

@@ -229,10 +229,21 @@ static uint32_t arrived_buffer(struct lower *l, const struct buffer *of, uint32_
 		return NO_ID;
 	b.name = name_of(l->work->names, arena_text(l->work->keep, "%s_received", b.name->text));
 	b.item = ITEM_COMM;
+	b.part = NULL;
 	b.life = LIFE_RUN;
 	b.layers = 1;
 	b.slots = copies;
 	return buffer_add(l, b);
+}
+
+/* What is kept for a part that is computed again, and what that part makes. */
+static void file_recompute(struct buffer *b, const struct tensor *tensor)
+{
+	bool kept = b->life == LIFE_SLOT && tensor->instead;
+	if (!kept && !tensor->again)
+		return;
+	b->item = ITEM_RECOMPUTE;
+	b->part = kept ? "kept instead" : "made again";
 }
 
 /* The tensors that blocks hand on: one copy a block boundary; its gradient: two, in turns. */
@@ -247,6 +258,7 @@ static void carried_buffers(struct lower *l)
 	struct buffer b = buffer_new(l, arena_text(l->work->keep, "carried_%s", x->name->text),
 				     ITEM_ACTIVATIONS, x->type, LIFE_SLOT, x->dims);
 	held_as(l, &b, g->carried_out);
+	file_recompute(&b, &g->tensors[g->carried_in.at]);
 	if (!num_add(l->deepest, 1, &b.layers))
 		l->overflow = true;
 	b.slots = l->slots;
@@ -309,6 +321,7 @@ static void tensor_buffer(struct lower *l, uint32_t t)
 		b.layers = l->deepest;
 	if (t == l->graph->logits.at)
 		b.part = "logits";
+	file_recompute(&b, tensor);
 	b.from = NO_ID;
 	l->sites[t].buffer = buffer_add(l, b);
 }
