@@ -243,7 +243,7 @@ static inline bool rt_schedule_past(const struct rt_schedule *s, const struct rt
 	struct rt_turn turn = rt_schedule_turn(s, s->stage, i), end = turn;
 	uint32_t turns = rt_schedule_turns(s), last = s->stages - 1;
 	bool front = receive == turn.backward;
-	if (!s->past || s->stage != (front ? 0 : last) ||
+	if (!s->past || last == 0 || s->stage != (front ? 0 : last) ||
 	    turn.chunk != (front ? 0 : s->chunks - 1))
 		return false;
 	end.chunk = s->chunks - 1;
