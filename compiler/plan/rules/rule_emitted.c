@@ -80,7 +80,6 @@ bool rule_emitted(const struct plan *plan, struct work *work)
 	note_strategies(plan, work);
 	note_precision(plan, work);
 	note_calls(plan, work);
-	note_word(work, &plan->memory.attention, "stored", "stored attention");
 	note_word(work, &plan->train.kernels, "generated", "generated kernels");
 	if (plan->has_checkpoint)
 		note(work, plan->checkpoint.every.span, "checkpoints");
