@@ -110,8 +110,8 @@ struct rt_attend_stored_forward {
 	struct rt_attend_forward attend;
 	void *scores;           /* scratch; read by nobody else */
 	void *probabilities;
-	void *dropped;          /* probabilities after dropout, and which were kept: 1, else 0, so */
-	uint8_t *mask;          /* where a query does not see. Both NULL when dropout == 0 */
+	void *dropped;          /* what dropout leaves of them; NULL when dropout == 0 */
+	uint8_t *mask;          /* 1: seen by its query and kept, else 0; NULL as above */
 };
 int rt_attend_stored_forward(struct rt *rt, int stream,
 			     const struct rt_attend_stored_forward *args);
