@@ -57,8 +57,11 @@ static char *rows_of(struct emitter *e, const struct step *step)
 		const char *name = graph->params[b->param].name->text;
 		bool slice = step->flags & STEP_SHARD || b->flat;
 		bool layers = slice && !(step->flags & STEP_SHARD);
+		const char *number = step->flags & STEP_CHUNK ? "at->layers" : "rt_layers(rt)";
 		if (layers && e->piped && graph->params[b->param].region == REGION_REPEAT)
-			return arena_text(e->arena, "rt_layers(rt) * SLICE_%s", name);
+			return arena_text(e->arena, "%s * SLICE_%s", number, name);
+		if (step->flags & STEP_CHUNK)
+			return arena_text(e->arena, "%s * LAYER_%s", number, name);
 		if (layers && b->layers > 1)
 			return arena_text(e->arena, "%llu * SLICE_%s",
 					  (unsigned long long)b->layers, name);
@@ -239,7 +242,7 @@ static void emit_clear(struct emitter *e, const struct step *step)
 	const struct buffer *b = &e->program->buffers[use->buffer];
 	text_add(e->out, "RT_TRY(rt_clear(rt, 0, &(struct rt_clear){\n");
 	text_add(e->out, "\t.at = %s,\n", local(e, use));
-	if (b->levels > 1)
+	if (b->levels > 1 && !(step->flags & STEP_CHUNK))
 		text_add(e->out,
 			 e->piped ? "\t.bytes = %srt_place(rt, PLACE_%s)->level_stride,\n"
 				  : "\t.bytes = %splace_%s.level_stride,\n",
@@ -369,7 +372,8 @@ static void emit_locals(struct emitter *e, const struct segment *segment)
 		for (uint32_t u = 0; u < segment->steps[s].nuses; u++)
 			above |= segment->steps[s].uses[u].level_plus != 0;
 	if (above)
-		text_add(e->out, "const struct rt_at above = {.level = at->level + 1};\n");
+		text_add(e->out, "const struct rt_at above = {.layer = at->layer, "
+				 ".level = at->level + 1};\n");
 	for (uint32_t s = 0; s < segment->nsteps; s++)
 		for (uint32_t u = 0; u < segment->steps[s].nuses; u++) {
 			const struct use *use = &segment->steps[s].uses[u];

@@ -160,6 +160,18 @@ static const char *detail_optimizer(const struct maker *maker, const struct tall
 			  detail_plain(maker, tally));
 }
 
+/* Layers of a slot: of the largest chunk. What blocks hand on has one copy more. */
+static uint64_t layers_of_slot(const struct maker *maker)
+{
+	const struct role *role = &maker->program->roles[maker->verdict->role];
+	uint64_t most = role->chunks ? 0 : maker->program->graph->model->layers;
+
+	for (uint32_t i = 0; role->chunks && i < role->schedule.chunks; i++)
+		if (role->chunks[i].count > most)
+			most = role->chunks[i].count;
+	return most;
+}
+
 /* "32 layers x 16 384 tokens, bf16"; slots are micro-batches kept at once. What blocks hand on has
  * one copy more than there are layers. Nothing of layers where none keeps anything. */
 static const char *detail_kept(const struct maker *maker, enum item item,
@@ -167,7 +179,7 @@ static const char *detail_kept(const struct maker *maker, enum item item,
 {
 	const struct plan *plan = maker->program->plan;
 	struct arena *arena = maker->work->keep;
-	uint64_t layers = 1, slots = 1, most = maker->program->graph->model->layers, tokens;
+	uint64_t layers = 1, slots = 1, most = layers_of_slot(maker), tokens;
 	const char *text;
 
 	for (uint32_t i = 0; i < maker->program->nbuffers; i++) {
@@ -220,16 +232,15 @@ static const char *detail_of(const struct maker *maker, enum item item, const st
 	return rows[item] ? rows[item](maker, tally) : detail_plain(maker, tally);
 }
 
-/* Size of a dim on one rank. */
-static uint64_t local_size(const struct maker *maker, const struct buffer *buffer, uint32_t dim)
+/* Ranks that a dim is cut over. */
+static uint64_t ranks_of(const struct maker *maker, const struct buffer *buffer, uint32_t dim)
 {
 	const struct factors *factors = &maker->program->flow->factors;
-	uint64_t size = maker->program->graph->model->dims[dim].padded;
 
-	return size / factors_ranks(factors, spread_cuts(&buffer->spread, factors, dim));
+	return factors_ranks(factors, spread_cuts(&buffer->spread, factors, dim));
 }
 
-/* "16 384 x 128 256": rows of a micro-batch are one number. */
+/* "16 384 x 128 256": rows of a micro-batch are one number, and cut as one. */
 static const char *sizes_text(const struct maker *maker, const struct buffer *buffer)
 {
 	const struct model *model = maker->program->graph->model;
@@ -237,11 +248,15 @@ static const char *sizes_text(const struct maker *maker, const struct buffer *bu
 	const char *text = "";
 
 	for (uint32_t i = 0; i < buffer->dims.n; i++) {
-		uint64_t size = local_size(maker, buffer, buffer->dims.at[i]);
+		uint32_t dim = buffer->dims.at[i];
+		uint64_t size = model->dims[dim].padded, ranks = ranks_of(maker, buffer, dim);
 
-		if (buffer->dims.at[i] == model->batch && i + 1 < buffer->dims.n &&
-		    buffer->dims.at[i + 1] == model->tokens)
-			size *= local_size(maker, buffer, buffer->dims.at[++i]);
+		if (dim == model->batch && i + 1 < buffer->dims.n &&
+		    buffer->dims.at[i + 1] == model->tokens) {
+			size *= model->dims[model->tokens].padded;
+			ranks *= ranks_of(maker, buffer, buffer->dims.at[++i]);
+		}
+		size /= ranks;
 		text = arena_text(arena, "%s%s%s", text, *text ? " x " : "",
 				  num_grouped(arena, size));
 	}

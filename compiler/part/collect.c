@@ -170,6 +170,7 @@ static struct tensor_id mend_factor(struct collector *c, uint32_t tensor, struct
 		if (mask >> f & 1)
 			spread.at[f] = cuts ? to->at[factor] : cut_whole;
 	struct tensor_id local = new_local(c, tensor, spread);
+	c->tensors.at[local.at].region = c->node->region;
 	struct graph_node *node = add_node(c, op);
 	node->in[0] = from;
 	node->out[0] = local;

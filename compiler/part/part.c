@@ -215,6 +215,21 @@ static void types(struct lower *l)
 	l->program->statistics = l->program->compute == RT_F64 ? RT_F64 : RT_F32;
 }
 
+/* What this stage sends past the layers, or gets so. */
+static void past_buffers(struct lower *l, struct role *role)
+{
+	for (int backward = 0; backward < 2; backward++) {
+		uint32_t n = l->stages->npast[backward];
+		uint32_t *buffers = ARENA_ARRAY(l->work->keep, uint32_t, n + 1);
+		if (!l->has[REGION_BEFORE] && !l->has[REGION_AFTER])
+			n = 0;
+		for (uint32_t i = 0; i < n; i++)
+			buffers[i] = l->sites[l->stages->past[backward][i]].buffer;
+		role->past[backward] = buffers;
+		role->npast[backward] = n;
+	}
+}
+
 static void finish(struct lower *l, struct role *role)
 {
 	struct program *p = l->program;
@@ -226,6 +241,7 @@ static void finish(struct lower *l, struct role *role)
 	role->carried = l->carried;
 	role->adjoint = l->adjoint;
 	role->received = l->arrived;
+	past_buffers(l, role);
 	p->roles = role;
 	p->nroles = 1;
 	p->buffers = l->buffers.at;
@@ -362,6 +378,6 @@ bool part_build(const struct graph *graph, struct program *out, struct work *wor
 	int64_t lanes = graph->plan->train.lanes.i / graph->plan->data_ranks;
 	take_flow(&l, flow);
 	l.levels = log2_of(lanes) + 1;
-	return stages_cut(local, l.storage, stages, work) &&
-	       part_stages(&l, (uint32_t)lanes, out);
+	stages_cut(local, l.storage, stages, work);
+	return part_stages(&l, (uint32_t)lanes, out);
 }
