@@ -144,7 +144,7 @@ const char *emit_type(enum rt_type type)
 {
 	static const char *const names[] = {
 		[RT_F32] = "float",  [RT_F64] = "double",  [RT_BF16] = "uint16_t",
-		[RT_I32] = "int32_t", [RT_I64] = "int64_t",
+		[RT_I32] = "int32_t", [RT_I64] = "int64_t", [RT_U8] = "uint8_t",
 	};
 	return names[type];
 }

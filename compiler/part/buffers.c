@@ -377,7 +377,10 @@ void lower_buffers(struct lower *l)
 uint32_t buffer_scratch(struct lower *l, const char *what, struct size size, enum rt_type type)
 {
 	const struct graph_node *node = &l->graph->nodes[l->node];
-	const struct name *of = l->graph->tensors[node->out[node->nout - 1].at].name;
+	uint32_t last = node->nout - 1;
+	while (node->out[last].at == NO_ID)
+		last--;
+	const struct name *of = l->graph->tensors[node->out[last].at].name;
 	char *name = arena_text(l->work->keep, "%s_%s", of->text, what);
 	struct buffer b =
 		buffer_new(l, name, ITEM_WORKING, type, LIFE_SEGMENT, (struct dims){0});

@@ -65,7 +65,7 @@ struct size size_number(int64_t value);
 struct step *step_new(struct lower *l, enum rt_row row, enum rt_type type, struct size rows);
 void step_read(struct lower *l, struct step *step, struct tensor_id t);
 void step_write(struct lower *l, struct step *step, struct tensor_id t);
-/* All operands read, then all results written. */
+/* All operands read, then all results written; absent ones have their place. */
 void step_operands(struct lower *l, struct step *step, const struct graph_node *node);
 void step_absent(struct step *step);
 void step_use(struct lower *l, struct step *step, uint32_t buffer, bool write);

@@ -103,6 +103,27 @@ struct rt_attend_backward {
 };
 int rt_attend_backward(struct rt *rt, int stream, const struct rt_attend_backward *args);
 
+/* Attention that stores tokens x tokens, [batch, tokens, heads, tokens], keys innermost. Softmax in
+ * fp32 or wider from scores that are rounded to `type`; each of these arrays is written whole and
+ * rounded once: keys that a query does not see have probability 0. `attend.lse` is not used. */
+struct rt_attend_stored_forward {
+	struct rt_attend_forward attend;
+	void *scores;           /* scratch; read by nobody else */
+	void *probabilities;
+	void *dropped;          /* what dropout leaves of them; NULL when dropout == 0 */
+	uint8_t *mask;          /* 1: seen by its query and kept, else 0; NULL as above */
+};
+int rt_attend_stored_forward(struct rt *rt, int stream,
+			     const struct rt_attend_stored_forward *args);
+
+struct rt_attend_stored_backward {
+	struct rt_attend_stored_forward forward; /* its results are read; scores NULL */
+	const void *dout;
+	void *dq, *dk, *dv;                      /* written */
+};
+int rt_attend_stored_backward(struct rt *rt, int stream,
+			      const struct rt_attend_stored_backward *args);
+
 /* Tokens and targets of a micro-batch of this rank: int32 [batch, tokens] each; NULL: not read
  * here. */
 struct rt_load_batch {
