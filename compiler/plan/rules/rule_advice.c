@@ -17,12 +17,13 @@ static struct turns turns_of(uint64_t stages, uint64_t chunks, uint64_t batches)
 	return turns;
 }
 
-/* "48 %" */
+/* "48 %"; of a step in which something is done 99 at most. */
 static char *idle_text(struct turns turns, struct arena *arena)
 {
 	unsigned __int128 share = (unsigned __int128)(turns.all - turns.busy) * 200 + turns.all;
 
-	return arena_text(arena, "%llu %%", (unsigned long long)(share / 2 / turns.all));
+	share = share / 2 / turns.all;
+	return arena_text(arena, "%d %%", share > 99 ? 99 : (int)share);
 }
 
 /* The fewest micro-batches with which a quarter at most is spent waiting. */
@@ -66,14 +67,13 @@ static void report_idle(const struct plan *plan, struct turns turns, struct work
 /* Fewer micro-batches than stages, or two fifths of the step spent waiting. */
 bool rule_pipeline_idle(const struct plan *plan, struct work *work)
 {
-	enum { MOST = UINT32_MAX };
 	const struct strategy *pipeline = plan_strategy(plan, STRATEGY_PIPELINE);
 	uint64_t stages = (uint64_t)plan_ranks(plan, pipeline);
 	uint64_t chunks = (uint64_t)plan->pipeline.chunks.i;
 	uint64_t batches = (uint64_t)plan->train.micro_batches.i;
 	struct turns turns;
 
-	if (stages < 2 || stages > MOST || chunks > MOST / 2 || batches > MOST)
+	if (stages < 2)
 		return true;
 	turns = turns_of(stages, chunks, batches);
 	if (batches >= stages && 5 * (turns.all - turns.busy) < 2 * turns.all)
