@@ -154,9 +154,8 @@ static void report_dim(const struct plan *plan, uint32_t dim, struct work *work)
 	if (common)
 		diag_note(diag, "these dimensions allow an axis of %s",
 			  num_divisors(work->keep, common, common < 4096 ? common : 4096));
-	if ((uint64_t)ranks > common)
-		diag_note(diag, "ranks beyond that can be those of `data` or `pipeline`, which cut "
-				"no dim of a weight");
+	diag_note(diag, "other ranks can be those of `data` or `pipeline`, which cut no dim of a "
+			"weight");
 	if ((uint64_t)ranks > size && (uint64_t)ranks % size == 0 && grouped(model, dim))
 		diag_note(diag, "`%s = replicate(%llu)` in the strategy keeps %llu copies of each",
 			  model->dims[dim].name->text, (unsigned long long)((uint64_t)ranks / size),

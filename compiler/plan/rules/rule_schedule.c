@@ -133,8 +133,9 @@ static bool check_list(const struct plan *plan, uint64_t stages, uint64_t chunks
 				(unsigned long long)parts.value);
 	else
 		diag = diag_add(work->diags, E0320, plan->pipeline.layers.span,
-				"the list has %llu layers, the model %llu",
-				(unsigned long long)sum.value, (unsigned long long)model->layers);
+				"the list has %llu layer%s, the model %llu",
+				(unsigned long long)sum.value, sum.value == 1 ? "" : "s",
+				(unsigned long long)model->layers);
 	diag_label(diag, model->layers_span, "%llu layers", (unsigned long long)model->layers);
 	label_axes(diag, plan, plan_strategy(plan, STRATEGY_PIPELINE));
 	return false;
