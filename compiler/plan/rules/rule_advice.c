@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules that advise: a pipeline that mostly waits, a vocabulary that falls between tiles. */
+/* Rules that advise: a pipeline that mostly waits, a vocabulary that falls between tiles, settings
+ * that change nothing. */
 #include "plan/rules/plan_rules.h"
 
 /* Turns of one direction on the busiest stage, and all of a step, waiting included. With fewer
@@ -108,4 +109,62 @@ bool rule_vocab_grid(const struct plan *plan, struct work *work)
 		  (unsigned long long)(ranks * TILE), (unsigned long long)rows,
 		  (unsigned long long)(rows - vocab->size));
 	return false;
+}
+
+static bool written(const struct value *value)
+{
+	return value_known(value) && value->origin != ORIGIN_DEFAULT;
+}
+
+static void no_effect(struct work *work, const struct value *value, const char *name,
+		      struct span other, const char *why)
+{
+	diag_label(diag_add(work->diags, W0515, value->span, "`%s` has no effect here", name),
+		   other, "%s", why);
+}
+
+/* Settings of how weights are gathered, where they are not in slices, or all at once. A value that
+ * would be the default stands in an expanded plan. */
+static bool zero_effect(const struct plan *plan, struct work *work)
+{
+	const struct strategy *zero = plan_strategy(plan, STRATEGY_ZERO);
+	const struct value *gather = &plan->zero.gather, *prefetch = &plan->zero.prefetch;
+	bool late, ahead;
+
+	if (!zero || !value_known(gather) || !value_known(prefetch))
+		return true;
+	late = zero->stage < 3 && written(gather) &&
+	       !name_is(gather->word, zero->stage == 1 ? "step" : "use");
+	ahead = written(prefetch) && prefetch->i != 1;
+	if (late)
+		no_effect(work, gather, "gather", zero->span,
+			  "stage 3 alone keeps slices of weights");
+	if (ahead && zero->stage < 3)
+		no_effect(work, prefetch, "prefetch", zero->span,
+			  "stage 3 alone keeps slices of weights");
+	else if (ahead && prefetch->i && name_is(gather->word, "step"))
+		no_effect(work, prefetch, "prefetch", gather->span, "gathered once a step");
+	return !late && !ahead;
+}
+
+/* What is to happen every so many steps, of which there are fewer. */
+static bool every_effect(const struct plan *plan, const struct value *every, struct work *work)
+{
+	const struct value *steps = &plan->train.steps;
+
+	if (!written(every) || !value_known(steps) || every->i <= steps->i)
+		return true;
+	no_effect(work, every, "every", steps->span,
+		  arena_text(work->keep, "%lld steps in all", (long long)steps->i));
+	return false;
+}
+
+bool rule_no_effect(const struct plan *plan, struct work *work)
+{
+	bool zero = zero_effect(plan, work);
+	bool validate = every_effect(plan, &plan->validate.every, work);
+	bool checkpoint = !plan->has_checkpoint ||
+			  every_effect(plan, &plan->checkpoint.every, work);
+
+	return zero && validate && checkpoint;
 }
