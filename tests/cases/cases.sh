@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cases.sh PLANC TESTS [CLASS]: every row of cases.tsv. A row with a plan: what planc says of it has
 # the code at the place, and the texts. A row with tests: TESTS, the output of `ctest -N` or a build
-# folder, has each of them. Ends with a table of outcomes by class.
+# folder, has each of them. Then every row of rules.tsv. Ends with a table of outcomes by class.
 set -u
 usage='usage: cases.sh PLANC TESTS [CLASS]'
 planc=${1:?$usage} tests=${2:?$usage} class=${3:-}
@@ -100,6 +100,25 @@ while IFS=$tab read -r id thread outcome shown expected line; do
 	echo "${id%%-*} $outcome $id" >>"$scratch/outcomes"
 done <cases.tsv
 
+# rule: a rule of other systems is checked with a code of planc, or needs none
+rule() {
+	id=$1
+	case $3,$4 in
+	code,[EWN][0-9]*) "$planc" list codes | grep -q "^$4 " || fail "no code $4" ;;
+	construction,- | absent,- | lifted,-) ;;
+	*) fail "outcome \`$3\` with \`$4\`" ;;
+	esac
+	[ -n "$5" ] || fail 'a row has five fields'
+	rules=$((rules + 1))
+	[ "$id" = "R$rules" ] || fail "it stands where R$rules should"
+	echo "$3" >>"$scratch/kept"
+}
+rules=0
+while [ -z "$class" ] && IFS=$tab read -r name kind outcome code line; do
+	case $name in '#'*) continue ;; esac
+	rule "$name" "$kind" "$outcome" "$code" "$line"
+done <rules.tsv
+
 # Every case once in the table of outcomes: by its first row.
 awk -v names="$outcomes" '!seen[$3]++ {
 	n[$1, $2]++
@@ -127,5 +146,6 @@ END {
 		row(order[c], order[c])
 	row("all", "")
 }' "$scratch/outcomes"
+[ -n "$class" ] || echo "rules: $rules, $(sort "$scratch/kept" | uniq -c | tr -s ' \n' ' ')"
 echo "$ran plans, $failed failed"
 [ "$failed" -eq 0 ]
