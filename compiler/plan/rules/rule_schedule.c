@@ -2,6 +2,7 @@
 /* Rules on what happens in a step: chunks, layers, batches, lanes, lengths, recompute. */
 #include <string.h>
 
+#include "plan/combinations.h"
 #include "plan/rules/plan_rules.h"
 
 static bool positive(const struct value *value)
@@ -27,18 +28,19 @@ bool rule_chunks(const struct plan *plan, struct work *work)
 		label_axes(diag, plan, pipeline);
 		return false;
 	}
-	if (interleaved == (chunks->i > 1))
-		return true;
-	if (interleaved) {
+	if (interleaved && chunks->i == 1) {
 		diag = diag_add(work->diags, E0323, kind->span,
 				"`interleaved_1f1b` needs two chunks or more on each stage");
 		diag_label(diag, chunks->span, "one chunk");
-	} else {
+		return false;
+	}
+	if (feature_clash(plan, FEATURE_chunks) != FEATURES) {
 		diag = diag_add(work->diags, E0323, chunks->span,
 				"schedule `%s` has one chunk a stage", kind->word->text);
 		diag_label(diag, kind->span, "`interleaved_1f1b` has several");
+		return false;
 	}
-	return false;
+	return true;
 }
 
 /* "1, 2, 4": numbers of chunks (or stages) that divide `layers` beside `other`. */
