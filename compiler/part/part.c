@@ -333,6 +333,7 @@ static bool part_stages(const struct lower *start, uint32_t lanes, struct progra
 	struct lower l = *start;
 	struct arena *keep = l.work->keep;
 	struct program *last = NULL;
+	uint32_t errors = l.work->diags->errors;
 	bool good = true;
 	const struct flow **made =
 		ARENA_ARRAY(keep, const struct flow *, l.plan->nrecompute + 1);
@@ -358,6 +359,10 @@ static bool part_stages(const struct lower *start, uint32_t lanes, struct progra
 		l.groups.n = one.groups.n;
 		l.groups.room = one.groups.room;
 		good = !one.overflow && !one.refused;
+		/* who met the size may have told its tensor's place */
+		if (one.overflow && l.work->diags->errors == errors)
+			diag_add(l.work->diags, E0114, l.plan->model->span,
+				 "the sizes on a rank do not fit 64 bits");
 		if (last)
 			last->next = p;
 		last = p;
