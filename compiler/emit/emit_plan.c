@@ -46,7 +46,7 @@ static void add_local(struct emitter *e, struct local_dims *dims, const struct s
 {
 	for (uint32_t i = 0; i < size->dims.n; i++) {
 		struct local_dim one = {size->dims.at[i], size->cuts[i]};
-		bool known = one.cuts == 0 || !emit_dim_cuts(e, one.dim, one.cuts);
+		bool known = one.cuts == 0 || emit_part(e, one.dim, one.cuts) > 1;
 		for (uint32_t k = 0; k < dims->all.n && !known; k++)
 			known = dims->all.at[k].dim == one.dim && dims->all.at[k].cuts == one.cuts;
 		if (!known)
@@ -144,7 +144,10 @@ static void emit_whole_piped(struct emitter *e, uint32_t param)
 	if (p->layered)
 		stride = flat_elements(l->program, param, p->shard);
 	if (of->region == REGION_REPEAT)
-		text_add(e->out, "#define ALL_%s (rt_layers(rt) * INT64_C(%llu))\n", name, stride);
+		text_add(e->out,
+			 "#define LAYER_%s INT64_C(%llu)\n"
+			 "#define ALL_%s (rt_layers(rt) * LAYER_%s)\n",
+			 name, stride, name, name);
 	else
 		define(e, arena_text(e->arena, "ALL_%s", name), p->layered ? stride : b->elements,
 		       (struct span){0});

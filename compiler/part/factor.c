@@ -20,17 +20,17 @@ static void add(struct factors *factors, struct factor factor)
 /* Copies are the inner part of the axis, so that ranks that share a key/value head are neighbours
  * and heads stay contiguous blocks. */
 static void add_tensor(struct factors *factors, struct factor factor, const struct strategy *s,
-		       struct work *work)
+		       int64_t ncopies, struct work *work)
 {
 	factor.tensor = s->dims;
 	factor.strategy = s;
-	if (s->replicate <= 1) {
+	if (ncopies <= 1) {
 		add(factors, factor);
 		return;
 	}
 	struct factor copies = factor;
-	factor.size /= s->replicate;
-	copies.size = s->replicate;
+	factor.size /= ncopies;
+	copies.size = ncopies;
 	copies.tensor = dims_without(s->dims, s->replicate_dim);
 	copies.name = name_of(work->names,
 			      arena_text(work->keep, "%s_copies", factor.name->text));
@@ -64,7 +64,7 @@ struct factors factors_of(const struct plan *plan, struct work *work)
 		factor.pipeline = uses(pipeline, i);
 		factor.strategy = factor.data ? data : factor.pipeline ? pipeline : NULL;
 		if (uses(tensor, i))
-			add_tensor(&factors, factor, tensor, work);
+			add_tensor(&factors, factor, tensor, plan_copies(plan, tensor, i), work);
 		else
 			add(&factors, factor);
 	}

@@ -71,12 +71,29 @@ static bool due(int64_t every, int64_t done)
 	return every > 0 && done % every == 0;
 }
 
+/* Every rank measures itself, rank 0 tells. A round at a time: what is posted next overwrites. */
+static int tell_memory(struct loop *loop)
+{
+	struct memory_use use;
+	memory_measure(loop->rt, &use);
+	for (int i = 0; i < 2; i++) {
+		uint64_t round;
+		RT_TRY(loop_gather(loop, (uint64_t)(i ? use.outside : use.arena), &round));
+		for (int rank = 0; loop->report.ranks && rank < loop->rt->world->ranks; rank++) {
+			int64_t bytes = (int64_t)world_read(loop->rt->world, round, rank);
+			*(i ? &loop->report.ranks[rank].outside
+			    : &loop->report.ranks[rank].arena) = bytes;
+		}
+	}
+	return report_memory(&loop->report, &use);
+}
+
 static int after_step(struct loop *loop)
 {
 	const struct rt_options *options = loop->rt->options;
 	if (loop->done == 1) {
 		RT_TRY(dump_gradients(loop));
-		RT_TRY(report_memory(&loop->report));
+		RT_TRY(tell_memory(loop));
 	}
 	if (due(options->check_replicas, loop->done))
 		RT_TRY(replicas_check(loop));

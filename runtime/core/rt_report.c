@@ -14,14 +14,17 @@
 #include "core/rt_core.h"
 #include "core/weights.h"
 
-enum { LINES = 40, BAR = 24, ROOM = 1 << 16, ROOM_TENSOR = 640, ROOM_ITEM = 256 };
+enum { LINES = 40, BAR = 24, ROOM = 1 << 16, ROOM_TENSOR = 640, ROOM_ITEM = 256,
+       ROOM_RANK = 96 };
 
 static size_t room_for(const struct rt *rt)
 {
 	size_t room = ROOM + (rt->plan->manifest != NULL ? strlen(rt->plan->manifest) : 0);
 	for (uint32_t p = 0; p < rt->plan->nparam; p++)
 		room += (size_t)rt->plan->param[p].layers * ROOM_TENSOR;
-	return room + rt->role->nitems * (size_t)ROOM_ITEM;
+	for (uint32_t i = 0; i < rt->plan->nroles; i++)
+		room += (rt->plan->roles[i].nitems + 2) * (size_t)ROOM_ITEM;
+	return room + rt->role->nitems * (size_t)ROOM_ITEM + (size_t)rt->world->ranks * ROOM_RANK;
 }
 
 int report_open(struct report *report, struct rt *rt, int64_t steps)
@@ -37,7 +40,8 @@ int report_open(struct report *report, struct rt *rt, int64_t steps)
 	report->terminal = report->speaks && isatty(STDOUT_FILENO);
 	report->line.room = room_for(rt);
 	report->line.at = malloc(report->line.room);
-	if (report->line.at == NULL)
+	report->ranks = calloc((size_t)rt->world->ranks, sizeof *report->ranks);
+	if (report->line.at == NULL || report->ranks == NULL)
 		return rt_fail("out of memory for the log");
 	memset(report->line.at, 0, report->line.room);
 	if (rt->options->log == NULL)
@@ -68,7 +72,9 @@ void report_close(struct report *report)
 	if (report->log >= 0)
 		close(report->log);
 	free(report->line.at);
+	free(report->ranks);
 	report->line.at = NULL;
+	report->ranks = NULL;
 	report->log = -1;
 }
 
@@ -234,21 +240,21 @@ int report_step(struct report *report, const struct report_step *step)
 	return log_step(report, step, rate);
 }
 
-int report_memory(struct report *report)
+int report_memory(struct report *report, const struct memory_use *use)
 {
-	struct memory_use use;
 	if (report->rt->rank != 0)
 		return 0;
-	memory_measure(report->rt, &use);
 	if (report->speaks) {
 		clear_bar(report);
 		rt_text_clear(&report->line);
-		memory_table(report->rt, &use, &report->line);
+		memory_table(report->rt, use, &report->line);
+		memory_ranks_table(report->rt, report->ranks, &report->line);
 		report_write(report, report->line.at, report->line.used);
 	}
 	if (report->log < 0)
 		return 0;
-	memory_json(report->rt, &use, begin(report, "memory"));
+	memory_json(report->rt, use, begin(report, "memory"));
+	memory_ranks_json(report->rt, report->ranks, &report->line);
 	return end(report);
 }
 

@@ -18,6 +18,7 @@ struct report {
 	bool terminal, bar; /* bar: one stands on the screen */
 	int log;	    /* descriptor, or -1 */
 	struct rt_text line;
+	struct rank_memory *ranks; /* [ranks]; rank 0 alone */
 	int64_t steps, every; /* plain lines: each so many steps */
 	double start, shown;  /* seconds of the clock: end of step 0; last bar */
 	int lost;	      /* errno of the first line that standard output did not take, or 0 */
@@ -34,7 +35,8 @@ void report_close(struct report *report);
 
 void report_start(struct report *report);
 int report_step(struct report *report, const struct report_step *step);
-int report_memory(struct report *report);
+/* `use` of rank 0; report->ranks has been filled. */
+int report_memory(struct report *report, const struct memory_use *use);
 int report_validation(struct report *report, int64_t steps, double loss); /* steps taken */
 int report_end(struct report *report, int64_t steps, const struct memory_use *use);
 

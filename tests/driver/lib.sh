@@ -13,7 +13,7 @@ cp "$here"/*.plan "$scratch"
 cd "$scratch" || exit 3
 seq 1 3000 >text.txt
 sed 's/16 tokens/16 tokenz/' tiny.plan >broken.plan
-sed 's/256 MiB/64 MiB/' tiny.plan >big.plan
+sed 's/256 MiB/16 MiB/' tiny.plan >big.plan
 
 fail() {
 	echo "FAILED: $*"

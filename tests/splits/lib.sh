@@ -48,6 +48,10 @@ made() {
 		echo "ended with exit code $code: $(head -n 3 "$1/said")"
 		return 1
 	}
+	grep -q '"ranks":{"arena":\(\[[0-9,]*\]\),"resident":\1,' "$1/log" || {
+		echo 'the arena of a rank is not the one predicted'
+		return 1
+	}
 }
 
 # kept PLAN: the folder of this plan's program, made once. Another process may be making it.
