@@ -54,6 +54,10 @@ pair 'same bits' one stages
 gpipe='pipeline over pp { schedule = gpipe }'
 one gpipe "$(mesh 'pp = 2 within node' "$gpipe"); s/1 of cpu/2 of cpu/"
 pair 'same bits' stages gpipe
+one block 's/^split/memory { recompute = block }\n&/'
+pair 'same bits' one block
+one mlp 's/^split/memory { recompute = selective(mlp) }\n&/'
+pair 'same bits' block mlp
 build lanes_dp2 $plan fp64 2 4 1
 pair 'same bits' one_lanes lanes_dp2
 build lanes_dp4 $plan fp64 4 4 1
