@@ -31,15 +31,9 @@ void emit_head(struct emitter *e, const char *what);
 const char *emit_name(struct emitter *e, const struct name *name);
 /* "N_EMBED", "N_VOCAB_PADDED", "N_HEADS_TP": heads of a rank where factor tp cuts them. */
 char *emit_dim(struct emitter *e, uint32_t dim, bool logical, uint32_t cuts);
-<<<<<<< HEAD
 /* Ranks over which the dim is cut; 0: not evenly, so only a product with other dims has a size
  * here (rows of a batch). */
 uint64_t emit_dim_cuts(const struct emitter *e, uint32_t dim, uint32_t cuts);
-=======
-/* Ranks of these factors where they do not divide the dim alone: tokens, which are cut together with
- * the samples in front of them. Else 1. */
-uint64_t emit_part(struct emitter *e, uint32_t dim, uint32_t cuts);
->>>>>>> 1892552666b4202478867fa2c09f7d840617f5c4
 /* "GROUP_dp": ranks that differ in these factors only. */
 char *emit_group(struct emitter *e, uint32_t factors);
 /* "N_BATCH * N_TOKENS", "N_BATCH * N_TOKENS / 4"; a number if the size has no dims. */

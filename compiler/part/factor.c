@@ -29,15 +29,9 @@ static void add_tensor(struct factors *factors, struct factor factor, const stru
 		return;
 	}
 	struct factor copies = factor;
-<<<<<<< HEAD
-	factor.size /= s->replicate;
-	copies.size = s->replicate;
-	copies.tensor = dims_without(s->dims, s->replicate_dim);
-=======
 	factor.size /= ncopies;
 	copies.size = ncopies;
-	copies.tensor = without(s->dims, s->replicate_dim);
->>>>>>> 1892552666b4202478867fa2c09f7d840617f5c4
+	copies.tensor = dims_without(s->dims, s->replicate_dim);
 	copies.name = name_of(work->names,
 			      arena_text(work->keep, "%s_copies", factor.name->text));
 	add(factors, factor);
