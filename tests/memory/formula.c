@@ -216,8 +216,9 @@ static enum held states_held(const struct described *d)
 	return weights_held(d) == WHOLE ? ONE_SLICE : LAYER_SLICES;
 }
 
-/* Elements on a stage; `uses`: a tied weight counts twice. */
-static uint64_t of_stage(const struct described *d, uint64_t stage, enum held what, bool uses)
+/* Elements on a stage: `once` copies of each tensor, and as many as `tied` more of a tied one. */
+static uint64_t of_stage(const struct described *d, uint64_t stage, enum held what, uint64_t once,
+			 uint64_t tied)
 {
 	struct tensors list = tensors_of(d);
 	uint64_t sum = 0;
@@ -225,7 +226,7 @@ static uint64_t of_stage(const struct described *d, uint64_t stage, enum held wh
 		const struct tensor *t = &list.at[i];
 		uint64_t layers = t->part == LAYER ? stage_layers(d, stage) : 1;
 		if (is_here(d, stage, t))
-			sum += held(d, t, layers, what) * (uses && t->tied ? 2 : 1);
+			sum += held(d, t, layers, what) * (once + (t->tied ? tied : 0));
 	}
 	return sum;
 }
@@ -239,6 +240,13 @@ static uint64_t levels(const struct described *d)
 	return n;
 }
 
+/* Copies of the second accumulator of a tied weight: the sum of the use on another stage comes over
+ * when its lanes are added. */
+static uint64_t second(const struct described *d)
+{
+	return d->pp > 1 ? 1 : levels(d);
+}
+
 /* Gathered weights that stay between segments: those of a step, or of the layers under way. */
 static uint64_t windows(const struct described *d, uint64_t stage)
 {
@@ -248,7 +256,7 @@ static uint64_t windows(const struct described *d, uint64_t stage)
 	if (d->zero < 3)
 		return 0;
 	if (d->once)
-		return of_stage(d, stage, PADDED, false);
+		return of_stage(d, stage, PADDED, 1, 0);
 	for (int i = 0; i < list.n; i++)
 		if (list.at[i].part == LAYER)
 			sum += held(d, &list.at[i], ahead, PADDED);
@@ -363,10 +371,10 @@ struct bytes formula_stage(const struct described *d, const struct types *types,
 {
 	uint64_t carried = rows(d, DIM_NONE, d->embed) * types->values;
 	return (struct bytes){
-		.weights = of_stage(d, stage, weights_held(d), false) * types->weights,
-		.gradients = of_stage(d, stage, gradients_held(d), true) * levels(d) *
+		.weights = of_stage(d, stage, weights_held(d), 1, 0) * types->weights,
+		.gradients = of_stage(d, stage, gradients_held(d), levels(d), second(d)) *
 			     types->gradients,
-		.optimizer = of_stage(d, stage, states_held(d), false) *
+		.optimizer = of_stage(d, stage, states_held(d), 1, 0) *
 			     (2 * types->optimizer + types->master),
 		.activations = activations(d, types, stage),
 		.communication = windows(d, stage) * types->weights +
@@ -397,5 +405,5 @@ uint64_t formula_weights(const struct described *d)
 
 uint64_t formula_owned(const struct described *d, uint64_t stage)
 {
-	return of_stage(d, stage, WHOLE, false);
+	return of_stage(d, stage, WHOLE, 1, 0);
 }
