@@ -5,9 +5,7 @@
 
 #include "driver/hash.h"
 
-/* What the rules note as checked only is an error for who asks for output. False if there is
- * any. */
-static bool refuse_checked_only(struct session *session)
+bool artifacts_emittable(struct session *session)
 {
 	struct diags *diags = session->work.diags;
 	bool good = true;
@@ -29,7 +27,7 @@ bool artifacts_make(struct session *session, const struct outcome *outcome, stru
 {
 	const struct compiled *c = &outcome->compiled;
 
-	if (!outcome->good || !refuse_checked_only(session) || !c->judged)
+	if (!outcome->good || !artifacts_emittable(session) || !c->judged)
 		return false;
 	return emit_build(c->plan, &c->layout, &c->verdict, &session->work, out);
 }

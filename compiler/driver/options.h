@@ -29,8 +29,8 @@ enum {
 #undef COMMAND
 #undef LATER
 	COMMAND_BITS_PLANS = COMMAND_BIT_check | COMMAND_BIT_build | COMMAND_BIT_emit |
-			     COMMAND_BIT_run | COMMAND_BIT_expand | COMMAND_BIT_show |
-			     COMMAND_BIT_diff,
+			     COMMAND_BIT_run | COMMAND_BIT_rehearse | COMMAND_BIT_expand |
+			     COMMAND_BIT_show | COMMAND_BIT_diff,
 	COMMAND_BITS_ALL = (1 << COMMANDS) - 1,
 };
 
@@ -89,7 +89,7 @@ struct options {
 	struct strings set;     /* -P */
 	struct strings include; /* -I */
 	VEC(struct lint) lints;    /* in their order: the last one counts */
-	const char *output, *diagnostics_file, *depfile, *stdin_name;
+	const char *output, *folder, *diagnostics_file, *depfile, *stdin_name;
 	int format, color, dump, stop_after; /* index of the choice */
 	uint32_t max_errors, rank; /* rank UINT32_MAX: not given */
 	bool fail_fast, quiet, verbose, check, diff, json, all_ranks, exit_code, verify, help;

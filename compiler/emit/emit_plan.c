@@ -46,7 +46,7 @@ static void add_local(struct emitter *e, struct local_dims *dims, const struct s
 {
 	for (uint32_t i = 0; i < size->dims.n; i++) {
 		struct local_dim one = {size->dims.at[i], size->cuts[i]};
-		bool known = one.cuts == 0 || !emit_dim_cuts(e, one.dim, one.cuts);
+		bool known = one.cuts == 0 || emit_part(e, one.dim, one.cuts) > 1;
 		for (uint32_t k = 0; k < dims->all.n && !known; k++)
 			known = dims->all.at[k].dim == one.dim && dims->all.at[k].cuts == one.cuts;
 		if (!known)

@@ -62,10 +62,10 @@ char *emit_dim(struct emitter *e, uint32_t dim, bool logical, uint32_t cuts)
 	return text;
 }
 
-uint64_t emit_dim_cuts(const struct emitter *e, uint32_t dim, uint32_t cuts)
+uint64_t emit_part(struct emitter *e, uint32_t dim, uint32_t cuts)
 {
 	uint64_t ranks = factors_ranks(&e->program->flow->factors, cuts);
-	return e->program->graph->model->dims[dim].padded % ranks == 0 ? ranks : 0;
+	return e->program->graph->model->dims[dim].padded % ranks ? ranks : 1;
 }
 
 char *emit_size(struct emitter *e, const struct size *size)
@@ -73,13 +73,11 @@ char *emit_size(struct emitter *e, const struct size *size)
 	char *text = arena_text(e->arena, "%lld", (long long)size->value);
 	uint64_t over = 1;
 	for (uint32_t i = 0; i < size->dims.n; i++) {
-		uint32_t cuts = size->cuts[i];
-		if (!emit_dim_cuts(e, size->dims.at[i], cuts)) {
-			over *= factors_ranks(&e->program->flow->factors, cuts);
-			cuts = 0;
-		}
-		const char *dim = emit_dim(e, size->dims.at[i], size->logical, cuts);
+		uint64_t part = emit_part(e, size->dims.at[i], size->cuts[i]);
+		const char *dim = emit_dim(e, size->dims.at[i], size->logical,
+					   part == 1 ? size->cuts[i] : 0);
 		text = arena_text(e->arena, i ? "%s * %s" : "%s%s", i ? text : "", dim);
+		over *= part;
 	}
 	if (over > 1)
 		text = arena_text(e->arena, "%s / %llu", text, (unsigned long long)over);

@@ -112,6 +112,7 @@ static void repeat_size(struct builder *builder, const struct node *count)
 			    count && count->name ? count->name->text : "");
 		return;
 	}
+	model->layers_dim = dim;
 	model->layers = model->dims[dim].size;
 	model->layers_span = model->dims[dim].span;
 }
@@ -344,7 +345,7 @@ static struct model *model_new(const struct node *architecture, struct work *wor
 	model->span = architecture->first->span;
 	model->architecture_span = architecture->span;
 	model->layers = 1;
-	model->vocab = model->carried_in = model->carried_out = NO_ID;
+	model->vocab = model->layers_dim = model->carried_in = model->carried_out = NO_ID;
 	model->nvalues = GIVENS;
 	return model;
 }

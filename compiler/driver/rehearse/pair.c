@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A small plan against its twin on one rank: the bounds. */
+#include "driver/rehearse/rehearsal.h"
+
+#include <string.h>
+
+static const struct bound bounds[] = {
+#define BOUND(type, loss, norm, gradient, weights) {#type, loss, norm, gradient, weights},
+#include "driver/rehearse/bounds.def"
+#undef BOUND
+};
+enum { BOUNDS = sizeof bounds / sizeof *bounds };
+
+const struct bound *bound_of(const struct plan_precision *precision)
+{
+	const struct value *const types[] = {&precision->compute, &precision->params,
+					     &precision->gradients, &precision->optimizer,
+					     &precision->loss, &precision->gradient_wire,
+					     &precision->partial_wire};
+	int narrowest = 0;
+
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+		for (int k = narrowest + 1; k < BOUNDS; k++)
+			if (types[i]->origin != ORIGIN_UNSET && types[i]->word &&
+			    !strcmp(types[i]->word->text, bounds[k].type))
+				narrowest = k;
+	return &bounds[narrowest];
+}
+
+static const char *read_logs(struct pair *pair, struct arena *arena)
+{
+	struct run_log alone, split;
+	const char *fault = log_read(pair->alone.log, &alone, arena);
+
+	if (!fault)
+		fault = log_read(pair->split.log, &split, arena);
+	if (fault)
+		return fault;
+	if (!split.nsteps || split.nsteps != alone.nsteps)
+		return arena_text(arena, "%u steps against %u", split.nsteps, alone.nsteps);
+	pair->steps = split.nsteps;
+	pair->log = log_compare(&alone, &split);
+	return NULL;
+}
+
+static const char *read_all(struct pair *pair, struct arena *arena)
+{
+	struct tensors_difference difference;
+	const char *fault = read_logs(pair, arena);
+
+	if (!fault)
+		fault = tensors_compare(pair->alone.gradients, pair->split.gradients, &difference,
+					arena);
+	if (fault)
+		return fault;
+	pair->gradient = difference.all[difference.worst];
+	fault = tensors_compare(pair->alone.weights, pair->split.weights, &difference, arena);
+	if (!fault)
+		pair->weights = difference.whole;
+	return fault;
+}
+
+void pair_compare(struct pair *pair, struct arena *arena)
+{
+	const struct bound *bound = pair->bound;
+	const struct trial *trials[] = {&pair->split, &pair->alone};
+
+	for (int i = 0; i < 2 && !pair->fault; i++)
+		if (trials[i]->fault)
+			pair->fault = arena_text(arena, "%s %s", trials[i]->name, trials[i]->fault);
+	if (!pair->fault)
+		pair->fault = read_all(pair, arena);
+	pair->equal = !pair->fault && compare_within(pair->log.loss, bound->loss) &&
+		      compare_within(pair->log.norm, bound->norm) &&
+		      compare_within(pair->gradient.off, bound->gradient) &&
+		      (bound->weights == 0 || compare_within(pair->weights, bound->weights));
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a rehearsal found, in words and as JSON. */
+#include "driver/rehearse/rehearsal.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/num.h"
+
+/* "1.2e-15", whatever the locale. */
+static const char *short_double(double value, struct arena *arena)
+{
+	char *text = isnan(value) ? arena_text(arena, "nan") : arena_text(arena, "%.1e", value);
+	char *comma = strchr(text, ',');
+
+	if (comma)
+		*comma = '.';
+	return text;
+}
+
+/* --- what was made small ---------------------------------------------------------------- */
+
+struct row {
+	const char *name;
+	int64_t full, small;
+};
+
+static void add_row(struct text *out, struct row row)
+{
+	if (row.full != row.small)
+		text_add(out, "  %-16s %12s  %8lld\n", row.name,
+			 num_grouped(out->arena, (uint64_t)row.full), (long long)row.small);
+}
+
+static void add_sizes(const struct rehearsal *r, struct text *out)
+{
+	const struct plan *plan = r->outcome->compiled.plan;
+	const struct small *small = &r->small;
+	const struct model *model = plan->model;
+
+	text_add(out, "  %-16s %12s  %8s\n", "", "plan", "here");
+	for (uint32_t i = 0; i < plan->naxes; i++)
+		add_row(out, (struct row){plan->axes[i].name->text, plan->axes[i].size,
+					  small->axes[i]});
+	for (uint32_t i = 0; i < model->batch; i++)
+		add_row(out, (struct row){model->dims[i].name->text, (int64_t)model->dims[i].size,
+					  (int64_t)small->dims[i]});
+	add_row(out, (struct row){"vocab_pad_to", plan->model_block.vocab_pad_to.i, small->pad});
+	add_row(out, (struct row){"seq_len", plan->train.seq_len.i,
+				  (int64_t)small->dims[model->tokens]});
+	add_row(out, (struct row){"micro_batch", plan->train.micro_batch.i,
+				  (int64_t)small->dims[model->batch]});
+	add_row(out, (struct row){"micro_batches", plan->micro_batches, small->micro_batches});
+	if (plan->stages > 1)
+		add_row(out, (struct row){"chunks", plan->pipeline.chunks.i, small->chunks});
+	if (small->copies > 1)
+		add_row(out, (struct row){"copies of heads",
+					  plan_strategy(plan, STRATEGY_TENSOR)->replicate,
+					  small->copies});
+}
+
+/* --- equality --------------------------------------------------------------------------- */
+
+static void add_figure(struct text *out, const char *name, double off, double bound,
+		       const char *where)
+{
+	struct arena *arena = out->arena;
+	bool bounded = bound != 0;
+
+	text_add(out, "    %-14s %8s  %8s  %s%s\n", name, short_double(off, arena),
+		 bounded ? short_double(bound, arena) : "-", where,
+		 bounded && !compare_within(off, bound) ? "  TOO FAR" : "");
+}
+
+static void add_pair(const struct pair *pair, struct text *out)
+{
+	const struct bound *bound = pair->bound;
+	struct arena *arena = out->arena;
+
+	if (pair->fault) {
+		text_add(out, "  %s: not equal: %s\n", pair->precision, pair->fault);
+		return;
+	}
+	text_add(out, "  %s: %s, by the bounds of %s, %u steps\n", pair->precision,
+		 pair->equal ? "equal to one rank" : "NOT equal to one rank", bound->type,
+		 pair->steps);
+	text_add(out, "    %-14s %8s  %8s\n", "", "worst", "at most");
+	add_figure(out, "loss", pair->log.loss, bound->loss,
+		   arena_text(arena, "step %u", pair->log.loss_step));
+	add_figure(out, "gradient norm", pair->log.norm, bound->norm,
+		   arena_text(arena, "step %u", pair->log.norm_step));
+	add_figure(out, "gradients", pair->gradient.off, bound->gradient,
+		   arena_text(arena, "step 1, %s", pair->gradient.name));
+	add_figure(out, "weights", pair->weights, bound->weights, "at the end");
+}
+
+/* --- bytes, messages, the rest ---------------------------------------------------------- */
+
+static void add_class(const struct rehearsal *r, uint32_t k, struct text *out)
+{
+	const struct rank_class *class = &r->classes[k];
+	struct arena *arena = out->arena;
+	bool held = class->allocated == (int64_t)class->predicted;
+
+	if (r->nclasses > 1)
+		text_add(out, "    stage %-8u", k);
+	else
+		text_add(out, "    %-14s", "each rank");
+	text_add(out, " %2u rank%s  %10s predicted%s\n", class->ranks, class->ranks == 1 ? " " : "s",
+		 num_bytes(arena, class->predicted, 2),
+		 held			 ? ""
+		 : class->allocated < 0 ? ", others allocated"
+					 : arena_text(arena, ", %s allocated",
+						      num_bytes(arena, (uint64_t)class->allocated,
+								2)));
+}
+
+static void add_bytes(const struct rehearsal *r, struct text *out)
+{
+	text_add(out, "  memory: predicted %s allocated, for every class of ranks\n",
+		 r->bytes_held ? "=" : "is NOT");
+	for (uint32_t k = 0; k < r->nclasses; k++)
+		add_class(r, k, out);
+}
+
+static void add_messages(const struct rehearsal *r, struct text *out)
+{
+	struct arena *arena = out->arena;
+
+	if (r->small.stages > 1)
+		text_add(out,
+			 "  messages: matched, %s a step between stages; %s in the plan's own "
+			 "schedule, by proof\n",
+			 num_grouped(arena, r->sends), num_grouped(arena, r->full_sends));
+	text_add(out, "  collectives: every call agreed in order, kind and size on its ranks; the "
+		      "runtime has one\n    algorithm for each, whatever the size\n");
+}
+
+static void add_not_shown(const struct rehearsal *r, struct text *out)
+{
+	const struct verdict *verdict = &r->outcome->compiled.verdict;
+	struct arena *arena = out->arena;
+
+	text_add(out, "  not shown: whether the plan fits (it %s: %s of %s), how fast it is, how it "
+		      "rounds at its\n    own size, where its ranks are placed%s\n",
+		 r->fits ? "does" : "does NOT, or a limit is not met",
+		 num_bytes(arena, verdict->peak, 1), num_bytes(arena, verdict->capacity, 1),
+		 verdict->plan->has_checkpoint ? ", checkpoints" : "");
+}
+
+static bool matched(const struct rehearsal *r)
+{
+	for (int i = 0; i < r->npairs; i++)
+		if (r->pairs[i].split.fault)
+			return false;
+	return true;
+}
+
+void rehearsal_report(const struct rehearsal *r, struct text *out)
+{
+	text_add(out, "%s, rehearsed on %lld rank%s\n", r->outcome->file, (long long)r->small.ranks,
+		 r->small.ranks == 1 ? "" : "s");
+	add_sizes(r, out);
+	for (int i = 0; i < r->npairs; i++)
+		add_pair(&r->pairs[i], out);
+	add_bytes(r, out);
+	if (matched(r))
+		add_messages(r, out);
+	add_not_shown(r, out);
+}
+
+/* --- JSON ------------------------------------------------------------------------------- */
+
+static void json_number(struct text *out, const char *name, double value)
+{
+	text_add(out, ", \"%s\": %s", name,
+		 isfinite(value) ? num_double(out->arena, value) : "null");
+}
+
+static void json_pair(const struct pair *pair, struct text *out)
+{
+	text_add(out, "{ \"precision\": ");
+	text_json(out, pair->precision);
+	text_add(out, ", \"equal\": %s, \"bounds\": \"%s\", \"fault\": ",
+		 pair->equal ? "true" : "false", pair->bound->type);
+	if (pair->fault)
+		text_json(out, pair->fault);
+	else
+		text_add(out, "null");
+	if (!pair->fault) {
+		json_number(out, "steps", pair->steps);
+		json_number(out, "loss", pair->log.loss);
+		json_number(out, "grad_norm", pair->log.norm);
+		json_number(out, "gradients", pair->gradient.off);
+		text_add(out, ", \"worst_gradient\": ");
+		text_json(out, pair->gradient.name);
+		json_number(out, "weights", pair->weights);
+	}
+	text_add(out, " }");
+}
+
+static void json_sizes(const struct rehearsal *r, struct text *out)
+{
+	const struct plan *plan = r->outcome->compiled.plan;
+	const struct model *model = plan->model;
+
+	text_add(out, "  \"mesh\": {");
+	for (uint32_t i = 0; i < plan->naxes; i++)
+		text_add(out, "%s\"%s\": %lld", i ? ", " : "", plan->axes[i].name->text,
+			 (long long)r->small.axes[i]);
+	text_add(out, "},\n  \"model\": {");
+	for (uint32_t i = 0; i < model->batch; i++)
+		text_add(out, "%s\"%s\": %llu", i ? ", " : "", model->dims[i].name->text,
+			 (unsigned long long)r->small.dims[i]);
+	text_add(out, "},\n  \"micro_batches\": %lld,\n", (long long)r->small.micro_batches);
+}
+
+static void json_classes(const struct rehearsal *r, struct text *out)
+{
+	for (uint32_t k = 0; k < r->nclasses; k++)
+		text_add(out, "%s{ \"stage\": %u, \"ranks\": %u, \"predicted\": %llu, "
+			      "\"allocated\": %lld }",
+			 k ? ",\n    " : "\n    ", k, r->classes[k].ranks,
+			 (unsigned long long)r->classes[k].predicted,
+			 (long long)r->classes[k].allocated);
+}
+
+void rehearsal_json(const struct rehearsal *r, struct text *out)
+{
+	bool equal = true;
+
+	for (int i = 0; i < r->npairs; i++)
+		equal &= r->pairs[i].equal;
+	text_add(out, "{ \"file\": ");
+	text_json(out, r->outcome->file);
+	text_add(out, ", \"equal\": %s, \"bytes_as_predicted\": %s, \"messages_matched\": %s,\n",
+		 equal ? "true" : "false", r->bytes_held ? "true" : "false",
+		 matched(r) ? "true" : "false");
+	text_add(out, "  \"fits\": %s, \"ranks\": %lld,\n", r->fits ? "true" : "false",
+		 (long long)r->small.ranks);
+	json_sizes(r, out);
+	text_add(out, "  \"messages\": %llu, \"plan_messages\": %llu,\n  \"classes\": [",
+		 (unsigned long long)r->sends, (unsigned long long)r->full_sends);
+	json_classes(r, out);
+	text_add(out, "],\n  \"compared\": [");
+	for (int i = 0; i < r->npairs; i++) {
+		text_add(out, i ? ",\n    " : "\n    ");
+		json_pair(&r->pairs[i], out);
+	}
+	text_add(out, "],\n  \"not_shown\": [\"fit\", \"speed\", \"rounding at full size\", "
+		      "\"placement\"] }\n");
+}
