@@ -313,8 +313,8 @@ static void count_regions(struct graph *graph)
 	}
 }
 
-/* What enters the layers and is read behind them too is not what they carry: its gradient from there
- * passes them by. */
+/* What enters the layers and is read behind them too is not what they carry: its gradient from
+ * there passes them by. */
 static bool read_behind(const struct builder *b, uint32_t value)
 {
 	const struct model *m = b->model;
