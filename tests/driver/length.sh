@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The emitted text of a plan that uses every split is as long for 320 micro-batches as for 32, for 96
-# layers as for 8, for 64 data ranks as for 2, and for 16 stages as for 4, but for a table of constants
-# a stage. Stages that do the same share their functions.
+# The emitted text of a plan that uses every split is as long for 320 micro-batches as for 32, for
+# 96 layers as for 8, for 64 data ranks as for 2, and for 16 stages as for 4, but for a table of
+# constants a stage. Stages that do the same share their functions.
 . "$(dirname "$0")/lib.sh"
 
 # plan NAME MICRO_BATCHES LAYERS DATA STAGES SCHEDULE: emitted into a folder of this name
@@ -64,8 +64,8 @@ for other in many deep wide; do
 done
 alike chunks chunks_many
 
-# More stages: the same functions but for numbers of layers and of the last stage; each stage has a table of places and one of homes, of as many
-# lines as any other one between the first and the last.
+# More stages: the same functions but for numbers of layers and of the last stage; each stage has a
+# table of places and one of homes, of as many lines as any other one between the first and the last.
 plan stages8 32 16 2 8 1f1b
 plan stages16 32 16 2 16 1f1b
 for name in base stages8 stages16; do
