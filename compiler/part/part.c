@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "part/proof.h"
 #include "part/recompute.h"
+#include "part/turns.h"
 
 static const char *const strategy_names[] = {"data",     "zero",    "tensor", "sequence",
 					     "pipeline", "context", "expert"};
@@ -374,6 +376,17 @@ static bool part_stages(const struct lower *start, uint32_t lanes, struct progra
 	return good;
 }
 
+/* Nothing is emitted that could wait in a circle. */
+static void prove(const struct program *head, const struct stages *stages, struct arena *arena)
+{
+	const char *fault = NULL;
+	if (stages->n > 1)
+		fault = turns_fault(&stages->schedule, stages->walks, arena);
+	if (!fault)
+		fault = proof_collectives(head, arena);
+	BUG_IF(fault, "%s", fault);
+}
+
 bool part_build(const struct graph *graph, struct program *out, struct work *work)
 {
 	struct flow *flow = ARENA_NEW(work->keep, struct flow);
@@ -388,5 +401,8 @@ bool part_build(const struct graph *graph, struct program *out, struct work *wor
 	take_flow(&l, flow);
 	l.levels = log2_of(lanes) + 1;
 	stages_cut(local, l.storage, stages, work);
-	return part_stages(&l, (uint32_t)lanes, out);
+	if (!part_stages(&l, (uint32_t)lanes, out))
+		return false;
+	prove(out, stages, work->scratch);
+	return true;
 }
