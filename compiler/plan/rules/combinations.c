@@ -111,14 +111,19 @@ static bool typed(const struct plan *plan, struct span *where, const char *const
 #include "plan/resolve/presets.def"
 #undef PRESET
 
+/* A wire of another type than what it carries. */
 static bool has_gradient_wire(const struct plan *plan, struct span *where)
 {
-	return written(&plan->precision.gradient_wire, where);
+	const struct plan_precision *p = &plan->precision;
+
+	return written(&p->gradient_wire, where) && p->gradient_wire.word != p->gradients.word;
 }
 
 static bool has_partial_wire(const struct plan *plan, struct span *where)
 {
-	return written(&plan->precision.partial_wire, where);
+	const struct plan_precision *p = &plan->precision;
+
+	return written(&p->partial_wire, where) && p->partial_wire.word != p->compute.word;
 }
 
 static bool recomputes(const struct plan *plan, int kind, struct span *where)
