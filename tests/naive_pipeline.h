@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Schedules of a pipeline as the papers draw them: lists of turns, a table of times, counted. Shares
- * nothing with rt/schedule.h. */
+/* Schedules of a pipeline as the papers draw them: lists of turns, a table of times, counted.
+ * Shares nothing with rt/schedule.h. */
 #ifndef NAIVE_PIPELINE_H
 #define NAIVE_PIPELINE_H
 
@@ -17,11 +17,12 @@ struct naive_turn {
 
 struct naive_pipeline {
 	int stages, chunks, micro_batches, turns; /* turns: of a stage */
-	struct naive_turn *turn;                  /* [stages][turns] */
+	struct naive_turn *turn;		  /* [stages][turns] */
 };
 
 /* Every micro-batch through every chunk, in groups of about as many as there are stages. */
-static inline void naive_order(const struct naive_pipeline *p, bool backward, struct naive_turn *out)
+static inline void naive_order(const struct naive_pipeline *p, bool backward,
+			       struct naive_turn *out)
 {
 	int groups = p->micro_batches / p->stages, first = 0;
 	if (groups < 1 || p->chunks == 1)
@@ -30,10 +31,10 @@ static inline void naive_order(const struct naive_pipeline *p, bool backward, st
 		int size = p->micro_batches / groups + (g < p->micro_batches % groups);
 		for (int c = 0; c < p->chunks; c++)
 			for (int i = 0; i < size; i++)
-				*out++ = (struct naive_turn){
-					.backward = backward,
-					.chunk = backward ? p->chunks - 1 - c : c,
-					.micro_batch = first + i};
+				*out++ = (struct naive_turn){.backward = backward,
+							     .chunk = backward ? p->chunks - 1 - c
+									       : c,
+							     .micro_batch = first + i};
 		first += size;
 	}
 }
@@ -66,8 +67,8 @@ static inline void naive_stage(struct naive_pipeline *p, bool gpipe, int stage, 
 	}
 }
 
-static inline struct naive_turn *naive_find(const struct naive_pipeline *p, int stage, bool backward,
-					    int chunk, int micro_batch)
+static inline struct naive_turn *naive_find(const struct naive_pipeline *p, int stage,
+					    bool backward, int chunk, int micro_batch)
 {
 	for (int i = 0; i < p->turns; i++) {
 		struct naive_turn *t = &p->turn[stage * p->turns + i];
@@ -118,7 +119,7 @@ static inline struct naive_pipeline naive_new(bool gpipe, int stages, int chunks
 }
 
 enum naive_what {
-	NAIVE_KEPT,     /* of a micro-batch: from its forward turn to the end of its backward one */
+	NAIVE_KEPT,	/* of a micro-batch: from its forward turn to the end of its backward one */
 	NAIVE_OPERANDS, /* from their arrival to the end of the turn that takes them */
 	NAIVE_GRADIENTS
 };

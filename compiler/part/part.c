@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "part/proof.h"
 #include "part/recompute.h"
+#include "part/turns.h"
 
 static const char *const strategy_names[] = {"data",     "zero",    "tensor", "sequence",
 					     "pipeline", "context", "expert"};
@@ -333,6 +335,7 @@ static bool part_stages(const struct lower *start, uint32_t lanes, struct progra
 	struct lower l = *start;
 	struct arena *keep = l.work->keep;
 	struct program *last = NULL;
+	uint32_t errors = l.work->diags->errors;
 	bool good = true;
 	const struct flow **made =
 		ARENA_ARRAY(keep, const struct flow *, l.plan->nrecompute + 1);
@@ -358,6 +361,10 @@ static bool part_stages(const struct lower *start, uint32_t lanes, struct progra
 		l.groups.n = one.groups.n;
 		l.groups.room = one.groups.room;
 		good = !one.overflow && !one.refused;
+		/* who met the size may have told its tensor's place */
+		if (one.overflow && l.work->diags->errors == errors)
+			diag_add(l.work->diags, E0114, l.plan->model->span,
+				 "the sizes on a rank do not fit 64 bits");
 		if (last)
 			last->next = p;
 		last = p;
@@ -367,6 +374,17 @@ static bool part_stages(const struct lower *start, uint32_t lanes, struct progra
 		p->ngroups = l.groups.n;
 	}
 	return good;
+}
+
+/* Nothing is emitted that could wait in a circle. */
+static void prove(const struct program *head, const struct stages *stages, struct arena *arena)
+{
+	const char *fault = NULL;
+	if (stages->n > 1)
+		fault = turns_fault(&stages->schedule, stages->walks, arena);
+	if (!fault)
+		fault = proof_collectives(head, arena);
+	BUG_IF(fault, "%s", fault);
 }
 
 bool part_build(const struct graph *graph, struct program *out, struct work *work)
@@ -383,5 +401,8 @@ bool part_build(const struct graph *graph, struct program *out, struct work *wor
 	take_flow(&l, flow);
 	l.levels = log2_of(lanes) + 1;
 	stages_cut(local, l.storage, stages, work);
-	return part_stages(&l, (uint32_t)lanes, out);
+	if (!part_stages(&l, (uint32_t)lanes, out))
+		return false;
+	prove(out, stages, work->scratch);
+	return true;
 }

@@ -45,8 +45,8 @@ static void find_uses(const struct graph *graph, struct stages *out, struct aren
 	for (uint32_t i = 0; i < graph->nnodes; i++) {
 		const struct graph_node *node = &graph->nodes[i];
 		for (uint32_t k = 0; k < node->nin + node->nout; k++) {
-			struct tensor_id id = k < node->nin ? node->in[k]
-							    : node->out[k - node->nin];
+			struct tensor_id id =
+				k < node->nin ? node->in[k] : node->out[k - node->nin];
 			if (id.at == NO_ID || graph->tensors[id.at].param == NO_ID)
 				continue;
 			const struct tensor *t = &graph->tensors[id.at];

@@ -59,10 +59,11 @@ struct replay {
 	const struct rt_walk *walk;
 	struct arena *arena;
 	uint32_t stage;
-	/* by copy: what it holds (chunk * m + micro-batch) or FREE; operands, gradients that wait */
+	/* by copy: what it holds (chunk * m + micro-batch) or FREE; operands, gradients that wait
+	 */
 	uint32_t *slots, *received[2];
-	uint32_t *next;   /* by chunk: the micro-batch that goes backward next */
-	uint8_t *done;    /* by key: 1 taken */
+	uint32_t *next;	  /* by chunk: the micro-batch that goes backward next */
+	uint8_t *done;	  /* by key: 1 taken */
 	uint8_t *past[2]; /* by micro-batch: what passes by the layers, its gradient is here */
 };
 
@@ -337,7 +338,7 @@ static const char *meeting_fault(struct meeting *m, struct arena *arena)
 }
 
 const char *turns_fault(const struct rt_schedule *s, const struct rt_walk *walks,
-			   struct arena *arena)
+			struct arena *arena)
 {
 	struct meeting m = {.s = s,
 			    .walks = walks,

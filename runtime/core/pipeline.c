@@ -78,8 +78,8 @@ static int64_t first_layer(const struct rt *rt, uint32_t chunk)
 
 struct rt_at pipeline_at(const struct rt *rt, const struct rt_turn *turn)
 {
-	struct rt_at at = {.slot = turn->slot, .micro_batch = turn->micro_batch,
-			   .chunk = turn->chunk};
+	struct rt_at at = {
+		.slot = turn->slot, .micro_batch = turn->micro_batch, .chunk = turn->chunk};
 	if (rt->role->chunks == NULL)
 		return at;
 	const struct rt_chunk *chunk = &rt->role->chunks[turn->chunk];
@@ -111,10 +111,8 @@ static int add_message(struct mail *mail, const struct rt_transfer *t, void *buf
 {
 	if (mail->n == MESSAGES)
 		return rt_fail("plan: more than %d messages at once", MESSAGES);
-	mail->list[mail->n++] = (struct rt_message){.receive = t->receive,
-						    .peer = (int)t->peer,
-						    .buffer = buffer,
-						    .bytes = bytes};
+	mail->list[mail->n++] = (struct rt_message){
+		.receive = t->receive, .peer = (int)t->peer, .buffer = buffer, .bytes = bytes};
 	return 0;
 }
 
@@ -170,8 +168,9 @@ static int take(struct rt *rt, const struct rt_place *place, void *to, const str
 {
 	struct rt_at at = {.slot = copy};
 	return rt_copy(rt, 0,
-		       &(struct rt_copy){
-			       .to = to, .from = rt_buffer(rt, from, &at, 0), .bytes = place->bytes});
+		       &(struct rt_copy){.to = to,
+					 .from = rt_buffer(rt, from, &at, 0),
+					 .bytes = place->bytes});
 }
 
 /* What passes by the layers is read behind the last of them. */
@@ -211,8 +210,8 @@ static int pass(struct rt *rt, struct mail *mail, const struct rt_turn *turn, bo
 	return add_transfer(rt, mail, &t);
 }
 
-/* What passes by the layers goes when the last virtual stage asks for it: this chunk is the last one
- * of its stage. */
+/* What passes by the layers goes when the last virtual stage asks for it: this chunk is the last
+ * one of its stage. */
 static int pass_by(struct rt *rt, struct mail *mail, const struct rt_turn *turn, bool receive)
 {
 	const struct rt_schedule *s = &rt->role->schedule;

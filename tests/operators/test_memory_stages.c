@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of every stage of a pipeline against formulas that know two architectures, the stage's
- * layers and, from a schedule drawn by hand (naive_pipeline.h), how many micro-batches are under way:
- * the first stage has what stands before the layers, the last one what stands behind them, those
- * between neither. Exact to the byte. */
+ * layers and, from a schedule drawn by hand (naive_pipeline.h), how many micro-batches are under
+ * way: the first stage has what stands before the layers, the last one what stands behind them,
+ * those between neither. Exact to the byte. */
 #include "compiled.h"
 
 #include <stdlib.h>
@@ -143,8 +143,9 @@ static uint64_t data(const struct shape *s, const struct stage *stage)
 
 static uint64_t product(uint64_t m, uint64_t n, uint64_t k)
 {
-	return most(most(rt_matmul_workspace(RT_F32, m, n, k), rt_matmul_workspace(RT_F32, m, k, n)),
-		    rt_matmul_workspace(RT_F32, n, k, m));
+	return most(
+		most(rt_matmul_workspace(RT_F32, m, n, k), rt_matmul_workspace(RT_F32, m, k, n)),
+		rt_matmul_workspace(RT_F32, n, k, m));
 }
 
 static uint64_t workspace(const struct shape *s, const struct stage *stage)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Schedules of every small size go through with nothing buffered, hold what a drawing of them holds,
- * and cost little to prove; planted faults are named. */
+/* Schedules of every small size go through with nothing buffered, hold what a drawing of them
+ * holds, and cost little to prove; planted faults are named. */
 #include <string.h>
 #include <time.h>
 
@@ -11,10 +11,8 @@
 static struct rt_schedule schedule(enum rt_schedule_kind kind, uint32_t stages, uint32_t chunks,
 				   uint32_t micro_batches)
 {
-	return (struct rt_schedule){.kind = kind,
-				    .micro_batches = micro_batches,
-				    .stages = stages,
-				    .chunks = chunks};
+	return (struct rt_schedule){
+		.kind = kind, .micro_batches = micro_batches, .stages = stages, .chunks = chunks};
 }
 
 /* ---- what is right passes ------------------------------------------------------------------ */
@@ -46,8 +44,9 @@ static void check_sizes(struct arena *arena)
 	}
 }
 
-/* Processor time of the proof of a plan of 1,024 ranks: one pipeline of 16 stages stands for all 64,
- * since they take the same turns. Under a tenth of a second; ten times that under a sanitizer. */
+/* Processor time of the proof of a plan of 1,024 ranks: one pipeline of 16 stages stands for all
+ * 64, since they take the same turns. Under a tenth of a second; ten times that under a sanitizer.
+ */
 static void check_cost(struct arena *arena)
 {
 	for (uint32_t chunks = 1; chunks <= 4; chunks++) {
@@ -74,8 +73,7 @@ static void check_drawn_one(struct rt_schedule s, struct arena *arena)
 		for (int k = 0; k < p.turns; k++) {
 			const struct naive_turn *want = &p.turn[(int)i * p.turns + k];
 			const struct rt_turn *got = &walks[i].turns[k];
-			CHECK(want->backward == got->backward &&
-			      want->chunk == (int)got->chunk &&
+			CHECK(want->backward == got->backward && want->chunk == (int)got->chunk &&
 			      want->micro_batch == (int)got->micro_batch);
 		}
 	}
@@ -232,7 +230,9 @@ static void check_order(struct rt_schedule s, struct arena *arena)
 	one.edge = edge;
 	walks[0].transfers[b].edge = one.edge + 1;
 	walks[0].transfers[a].edge = edge + 2;
-	check_fault(s, walks, "the ends of a message disagree: stage 1 receives the result of micro-batch 0", arena);
+	check_fault(s, walks,
+		    "the ends of a message disagree: stage 1 receives the result of micro-batch 0",
+		    arena);
 	arena_reset(arena);
 }
 
@@ -271,14 +271,16 @@ static void check_moved(struct rt_schedule s, struct arena *arena)
 	struct rt_transfer late = drop(&walks[2], turns, at);
 	late.edge = UINT64_MAX;
 	put(&walks[2], turns, turns, late);
-	check_fault(s, walks,
-		    "disagree: stage 1 receives the gradient of micro-batch 0 from stage 2, stage 2 "
-		    "sends the gradient of micro-batch 1",
-		    arena);
+	check_fault(
+		s, walks,
+		"disagree: stage 1 receives the gradient of micro-batch 0 from stage 2, stage 2 "
+		"sends the gradient of micro-batch 1",
+		arena);
 	arena_reset(arena);
 }
 
-/* Stage 0 sends micro-batch 1 once it is back from 0, stage 1 wants it before it goes back with 0. */
+/* Stage 0 sends micro-batch 1 once it is back from 0, stage 1 wants it before it goes back with 0.
+ */
 static void check_circle(struct arena *arena)
 {
 	struct rt_schedule s = schedule(RT_1F1B, 2, 1, 4);
@@ -298,10 +300,11 @@ static void check_circle(struct arena *arena)
 		walks[0].transfers[k].edge = k;
 	walks[0].transfers[walks[0].first[4] - 1].edge = 1000;
 	walks[1].transfers[walks[1].first[1]].edge = 1000;
-	check_fault(s, walks,
-		    "every stage waits for another one: stage 0 receives the gradient of micro-batch 0 "
-		    "from stage 1; stage 1 receives the result of micro-batch 1 from stage 0;",
-		    arena);
+	check_fault(
+		s, walks,
+		"every stage waits for another one: stage 0 receives the gradient of micro-batch 0 "
+		"from stage 1; stage 1 receives the result of micro-batch 1 from stage 0;",
+		arena);
 	arena_reset(arena);
 }
 
@@ -317,7 +320,8 @@ static void check_past(struct arena *arena)
 	} faults[] = {
 		{2, true, false, "what passes by the layers has not been received"},
 		{0, true, true, "what passes by the layers has not been received"},
-		{0, false, false, "receives what passes by the layers of micro-batch 4 from stage 0"},
+		{0, false, false,
+		 "receives what passes by the layers of micro-batch 4 from stage 0"},
 		{2, false, true, "receives the gradient of what passes by the layers"},
 	};
 	s.past = true;

@@ -300,9 +300,9 @@ struct rt_role {
 	int logits_group;                                  /* read if logits_columns < vocab */
 	const struct rt_item *items;
 	uint32_t nitems;
-	/* Of a stage of a pipeline only. Stages hand on `carried`, the copy behind the last layer of
-	 * a chunk; back goes `adjoint`, that in front of the first one. What arrives waits in a copy
-	 * of `received`, operands and gradients, until its turn. */
+	/* Of a stage of a pipeline only. Stages hand on `carried`, the copy behind the last layer
+	 * of a chunk; back goes `adjoint`, that in front of the first one. What arrives waits in a
+	 * copy of `received`, operands and gradients, until its turn. */
 	const struct rt_place *places;                     /* by number of the buffer */
 	const struct rt_param_home *homes;                 /* by parameter */
 	const struct rt_chunk *chunks;                     /* schedule.chunks of them */

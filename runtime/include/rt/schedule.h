@@ -9,9 +9,9 @@
  * after the turn that made it and arrives before the first turn of the receiver that starts at t or
  * later.
  *
- * What is made before the layers and read behind them passes them by: it goes from the first virtual
- * stage to the last one beside the message of the layers, its gradient goes back as soon as it is
- * made. */
+ * What is made before the layers and read behind them passes them by: it goes from the first
+ * virtual stage to the last one beside the message of the layers, its gradient goes back as soon as
+ * it is made. */
 #ifndef RT_SCHEDULE_H
 #define RT_SCHEDULE_H
 
@@ -26,9 +26,9 @@ enum rt_schedule_kind {
 struct rt_schedule {
 	enum rt_schedule_kind kind;
 	uint32_t micro_batches, stages, stage, chunks;
-	uint32_t slots;       /* copies of what a micro-batch keeps between forward and backward */
+	uint32_t slots;	      /* copies of what a micro-batch keeps between forward and backward */
 	uint32_t received[2]; /* operands, gradients that have arrived and wait, at most */
-	bool past;            /* tensors pass by the layers */
+	bool past;	      /* tensors pass by the layers */
 };
 
 struct rt_turn {
@@ -56,10 +56,10 @@ struct rt_clock {
 /* What a stage does: transfers [first[i], first[i + 1]), then turn i; at the end the transfers from
  * first[turns] on. */
 struct rt_walk {
-	struct rt_turn *turns;         /* rt_schedule_turns */
+	struct rt_turn *turns;	       /* rt_schedule_turns */
 	struct rt_transfer *transfers; /* rt_schedule_transfers */
-	uint32_t *first;               /* turns + 2 */
-	uint32_t *taken, *free;        /* scratch, rt_schedule_scratch each */
+	uint32_t *first;	       /* turns + 2 */
+	uint32_t *taken, *free;	       /* scratch, rt_schedule_scratch each */
 	uint32_t slots, received[2];   /* result: the most alive at once */
 };
 
@@ -166,8 +166,8 @@ static inline uint32_t rt_schedule_ready(const struct rt_schedule *s, const stru
 	uint32_t other, chunk, turns = rt_schedule_turns(s);
 	if (!rt_schedule_neighbour(s, stage, turn, true, &other, &chunk))
 		return 0;
-	uint32_t end = clock->end[other * turns + rt_schedule_key(s, turn->backward, chunk,
-								  turn->micro_batch)];
+	uint32_t end = clock->end[other * turns +
+				  rt_schedule_key(s, turn->backward, chunk, turn->micro_batch)];
 	return end ? end : UINT32_MAX;
 }
 
@@ -249,8 +249,8 @@ static inline bool rt_schedule_past(const struct rt_schedule *s, const struct rt
 	end.chunk = s->chunks - 1;
 	uint32_t made = rt_schedule_ready(s, clock, last, &end);
 	if (turn.backward)
-		made = clock->end[last * turns + rt_schedule_key(s, true, s->chunks - 1,
-								 turn.micro_batch)];
+		made = clock->end[last * turns +
+				  rt_schedule_key(s, true, s->chunks - 1, turn.micro_batch)];
 	*out = (struct rt_transfer){.receive = receive,
 				    .backward = turn.backward,
 				    .past = true,
@@ -350,8 +350,8 @@ static inline struct rt_turn rt_schedule_copies(const struct rt_schedule *s, str
 		*slot = rt_pool_take(&pools[0]);
 	turn.slot = *slot;
 	if (rt_schedule_neighbour(s, s->stage, &turn, true, &other, &chunk)) {
-		turn.received = *rt_schedule_copy(s, walk, 1 + turn.backward, turn.chunk,
-						  turn.micro_batch);
+		turn.received =
+			*rt_schedule_copy(s, walk, 1 + turn.backward, turn.chunk, turn.micro_batch);
 		rt_pool_give(&pools[1 + turn.backward], turn.received);
 	}
 	if (turn.backward)
