@@ -119,6 +119,10 @@ static void read_dims(const char *line, const struct family_words *words, struct
 static void read_zero(const char *split, struct described *out)
 {
 	const char *at = strstr(split, "zero ");
+	if (strstr(split, "zero 1 over rep * dp")) {
+		out->dp *= out->rep;
+		out->rep = 1;
+	}
 	out->zero = at && out->dp > 1 ? strtoull(at + 5, NULL, 10) : 0;
 	out->each = at && strtoull(at + 5, NULL, 10) >= 2;
 	if (has_word(split, "reduce", "step") || out->dp * out->rep == 1)
@@ -190,7 +194,7 @@ bool described_read(const char *text, struct described *out)
 		return false;
 	out->dp = number_or(text, "dp", 1);
 	out->rep = number_or(text, "rep", 1);
-	out->tp = number_or(text, "tp", 1);
+	out->tp = number_or(text, "tp", number_or(text, "ta", 1) * number_or(text, "tb", 1));
 	out->pp = number_or(text, "pp", 1);
 	read_model(text, words, out);
 	read_split(text, words, out);

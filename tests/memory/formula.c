@@ -216,8 +216,8 @@ static enum held states_held(const struct described *d)
 	return weights_held(d) == WHOLE ? ONE_SLICE : LAYER_SLICES;
 }
 
-/* Elements on a stage; `uses`: a tied weight counts twice. */
-static uint64_t of_stage(const struct described *d, uint64_t stage, enum held what, bool uses)
+/* Elements on a stage, a tied weight once. */
+static uint64_t of_stage(const struct described *d, uint64_t stage, enum held what)
 {
 	struct tensors list = tensors_of(d);
 	uint64_t sum = 0;
@@ -225,7 +225,7 @@ static uint64_t of_stage(const struct described *d, uint64_t stage, enum held wh
 		const struct tensor *t = &list.at[i];
 		uint64_t layers = t->part == LAYER ? stage_layers(d, stage) : 1;
 		if (is_here(d, stage, t))
-			sum += held(d, t, layers, what) * (uses && t->tied ? 2 : 1);
+			sum += held(d, t, layers, what);
 	}
 	return sum;
 }
@@ -239,6 +239,19 @@ static uint64_t levels(const struct described *d)
 	return n;
 }
 
+/* Accumulators: one a use and level. Where the other use of a tied weight is another stage's, its
+ * sum arrives whole. */
+static uint64_t accumulators(const struct described *d, uint64_t stage)
+{
+	struct tensors list = tensors_of(d);
+	enum held what = gradients_held(d);
+	uint64_t sum = of_stage(d, stage, what) * levels(d);
+	for (int i = 0; i < list.n; i++)
+		if (list.at[i].tied && is_here(d, stage, &list.at[i]))
+			sum += held(d, &list.at[i], 1, what) * (d->pp > 1 ? 1 : levels(d));
+	return sum;
+}
+
 /* Gathered weights that stay between segments: those of a step, or of the layers under way. */
 static uint64_t windows(const struct described *d, uint64_t stage)
 {
@@ -248,7 +261,7 @@ static uint64_t windows(const struct described *d, uint64_t stage)
 	if (d->zero < 3)
 		return 0;
 	if (d->once)
-		return of_stage(d, stage, PADDED, false);
+		return of_stage(d, stage, PADDED);
 	for (int i = 0; i < list.n; i++)
 		if (list.at[i].part == LAYER)
 			sum += held(d, &list.at[i], ahead, PADDED);
@@ -332,7 +345,7 @@ static uint64_t head_bytes(const struct described *d, const struct types *types)
 static struct alive alive_of(const struct described *d, uint64_t stage)
 {
 	if (d->pp == 1)
-		return (struct alive){1, 0};
+		return (struct alive){1, 0, 0, 1};
 	return schedule_alive(d->pp, d->chunks, described_micro_batches(d), d->gpipe, stage);
 }
 
@@ -340,11 +353,11 @@ static struct alive alive_of(const struct described *d, uint64_t stage)
 static uint64_t activations(const struct described *d, const struct types *types, uint64_t stage)
 {
 	uint64_t layers = deepest_chunk(d, stage);
+	struct alive alive = alive_of(d, stage);
 	uint64_t slot = (layers + 1) * rows(d, DIM_NONE, d->embed) * types->values +
 			layers * layer_bytes(d, types);
-	if (has_part(d, stage, AFTER))
-		slot += head_bytes(d, types);
-	return slot * alive_of(d, stage).slots;
+	uint64_t heads = has_part(d, stage, AFTER) ? alive.heads : 0;
+	return slot * alive.slots + head_bytes(d, types) * heads;
 }
 
 /* Token numbers where the embedding is, targets where the head is; positions or the table of
@@ -362,15 +375,15 @@ static uint64_t data(const struct described *d, const struct types *types, uint6
 struct bytes formula_stage(const struct described *d, const struct types *types, uint64_t stage)
 {
 	uint64_t carried = rows(d, DIM_NONE, d->embed) * types->values;
+	struct alive alive = alive_of(d, stage);
 	return (struct bytes){
-		.weights = of_stage(d, stage, weights_held(d), false) * types->weights,
-		.gradients = of_stage(d, stage, gradients_held(d), true) * levels(d) *
-			     types->gradients,
-		.optimizer = of_stage(d, stage, states_held(d), false) *
+		.weights = of_stage(d, stage, weights_held(d)) * types->weights,
+		.gradients = accumulators(d, stage) * types->gradients,
+		.optimizer = of_stage(d, stage, states_held(d)) *
 			     (2 * types->optimizer + types->master),
 		.activations = activations(d, types, stage),
 		.communication = windows(d, stage) * types->weights +
-				 alive_of(d, stage).received * carried,
+				 (alive.operands + alive.gradients) * carried,
 		.data = data(d, types, stage),
 		.adjoint = 2 * carried,
 	};
@@ -397,5 +410,5 @@ uint64_t formula_weights(const struct described *d)
 
 uint64_t formula_owned(const struct described *d, uint64_t stage)
 {
-	return of_stage(d, stage, WHOLE, false);
+	return of_stage(d, stage, WHOLE);
 }
