@@ -112,18 +112,19 @@ static bool typed(const struct plan *plan, struct span *where, const char *const
 #undef PRESET
 
 /* A wire of another type than what it carries. */
+static bool wired(const struct value *wire, const struct value *carried, struct span *where)
+{
+	return written(wire, where) && wire->word != carried->word;
+}
+
 static bool has_gradient_wire(const struct plan *plan, struct span *where)
 {
-	const struct plan_precision *p = &plan->precision;
-
-	return written(&p->gradient_wire, where) && p->gradient_wire.word != p->gradients.word;
+	return wired(&plan->precision.gradient_wire, &plan->precision.gradients, where);
 }
 
 static bool has_partial_wire(const struct plan *plan, struct span *where)
 {
-	const struct plan_precision *p = &plan->precision;
-
-	return written(&p->partial_wire, where) && p->partial_wire.word != p->compute.word;
+	return wired(&plan->precision.partial_wire, &plan->precision.compute, where);
 }
 
 static bool recomputes(const struct plan *plan, int kind, struct span *where)
