@@ -29,7 +29,8 @@ enum {
 #undef COMMAND
 #undef LATER
 	COMMAND_BITS_PLANS = COMMAND_BIT_check | COMMAND_BIT_build | COMMAND_BIT_emit |
-			     COMMAND_BIT_run | COMMAND_BIT_rehearse | COMMAND_BIT_expand | COMMAND_BIT_show,
+			     COMMAND_BIT_run | COMMAND_BIT_expand | COMMAND_BIT_show |
+			     COMMAND_BIT_rehearse,
 	COMMAND_BITS_ALL = (1 << COMMANDS) - 1,
 };
 

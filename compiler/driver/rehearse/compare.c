@@ -174,7 +174,8 @@ static void measure(const struct tensors *want, const struct tensors *got,
 		const char *name = want->list[i].name;
 
 		apart += square;
-		out->all[i] = (struct tensor_difference){arena_copy(arena, name, strlen(name)), off};
+		out->all[i].name = arena_copy(arena, name, strlen(name));
+		out->all[i].off = off;
 		if (!(off <= worst) && !isnan(worst)) {
 			worst = off;
 			out->worst = i;

@@ -2,10 +2,12 @@
 /* A small plan against its twin on one rank: the bounds. */
 #include "driver/rehearse/rehearsal.h"
 
+#include <math.h>
 #include <string.h>
 
 static const struct bound bounds[] = {
-#define BOUND(type, loss, norm, gradient, weights) {#type, loss, norm, gradient, weights},
+#define BOUND(type, loss, norm, gradient, weights, floor) \
+	{#type, loss, norm, gradient, weights, floor},
 #include "driver/rehearse/bounds.def"
 #undef BOUND
 };
@@ -43,24 +45,42 @@ static const char *read_logs(struct pair *pair, struct arena *arena)
 	return NULL;
 }
 
-static const char *read_all(struct pair *pair, struct arena *arena)
+/* The worst gradient, by the share that it takes of what it may be off. */
+static const char *read_gradients(struct pair *pair, const struct pair *wide, struct arena *arena)
+{
+	struct tensors_difference split, own = {0};
+	const char *fault = tensors_compare(pair->alone.gradients, pair->split.gradients, &split,
+					    arena);
+	double worst = -1;
+
+	if (!fault && wide && pair->bound->floor)
+		fault = tensors_compare(wide->alone.gradients, pair->alone.gradients, &own, arena);
+	for (uint32_t i = 0; !fault && i < split.n; i++) {
+		double most = pair->bound->gradient;
+
+		if (own.n)
+			most = fmax(most, pair->bound->floor * own.all[i].off);
+		if (split.all[i].off / most <= worst || isnan(worst))
+			continue;
+		worst = split.all[i].off / most;
+		pair->gradient = split.all[i];
+		pair->gradient_most = most;
+	}
+	return fault;
+}
+
+static const char *read_weights(struct pair *pair, struct arena *arena)
 {
 	struct tensors_difference difference;
-	const char *fault = read_logs(pair, arena);
+	const char *fault = tensors_compare(pair->alone.weights, pair->split.weights, &difference,
+					    arena);
 
-	if (!fault)
-		fault = tensors_compare(pair->alone.gradients, pair->split.gradients, &difference,
-					arena);
-	if (fault)
-		return fault;
-	pair->gradient = difference.all[difference.worst];
-	fault = tensors_compare(pair->alone.weights, pair->split.weights, &difference, arena);
 	if (!fault)
 		pair->weights = difference.whole;
 	return fault;
 }
 
-void pair_compare(struct pair *pair, struct arena *arena)
+void pair_compare(struct pair *pair, const struct pair *wide, struct arena *arena)
 {
 	const struct bound *bound = pair->bound;
 	const struct trial *trials[] = {&pair->split, &pair->alone};
@@ -69,9 +89,13 @@ void pair_compare(struct pair *pair, struct arena *arena)
 		if (trials[i]->fault)
 			pair->fault = arena_text(arena, "%s %s", trials[i]->name, trials[i]->fault);
 	if (!pair->fault)
-		pair->fault = read_all(pair, arena);
+		pair->fault = read_logs(pair, arena);
+	if (!pair->fault)
+		pair->fault = read_gradients(pair, wide, arena);
+	if (!pair->fault)
+		pair->fault = read_weights(pair, arena);
 	pair->equal = !pair->fault && compare_within(pair->log.loss, bound->loss) &&
 		      compare_within(pair->log.norm, bound->norm) &&
-		      compare_within(pair->gradient.off, bound->gradient) &&
+		      compare_within(pair->gradient.off, pair->gradient_most) &&
 		      (bound->weights == 0 || compare_within(pair->weights, bound->weights));
 }

@@ -89,8 +89,11 @@ static void add_pair(const struct pair *pair, struct text *out)
 		   arena_text(arena, "step %u", pair->log.loss_step));
 	add_figure(out, "gradient norm", pair->log.norm, bound->norm,
 		   arena_text(arena, "step %u", pair->log.norm_step));
-	add_figure(out, "gradients", pair->gradient.off, bound->gradient,
-		   arena_text(arena, "step 1, %s", pair->gradient.name));
+	add_figure(out, "gradients", pair->gradient.off, pair->gradient_most,
+		   arena_text(arena, "step 1, %s%s", pair->gradient.name,
+			      pair->gradient_most > bound->gradient
+				      ? ", which rounding alone puts off by half of that"
+				      : ""));
 	add_figure(out, "weights", pair->weights, bound->weights, "at the end");
 }
 
@@ -106,8 +109,8 @@ static void add_class(const struct rehearsal *r, uint32_t k, struct text *out)
 		text_add(out, "    stage %-8u", k);
 	else
 		text_add(out, "    %-14s", "each rank");
-	text_add(out, " %2u rank%s  %10s predicted%s\n", class->ranks, class->ranks == 1 ? " " : "s",
-		 num_bytes(arena, class->predicted, 2),
+	text_add(out, " %2u rank%s  %10s predicted%s\n", class->ranks,
+		 class->ranks == 1 ? " " : "s", num_bytes(arena, class->predicted, 2),
 		 held			 ? ""
 		 : class->allocated < 0 ? ", others allocated"
 					 : arena_text(arena, ", %s allocated",
@@ -141,10 +144,12 @@ static void add_not_shown(const struct rehearsal *r, struct text *out)
 	const struct verdict *verdict = &r->outcome->compiled.verdict;
 	struct arena *arena = out->arena;
 
-	text_add(out, "  not shown: whether the plan fits (it %s: %s of %s), how fast it is, how it "
-		      "rounds at its\n    own size, where its ranks are placed%s\n",
-		 r->fits ? "does" : "does NOT, or a limit is not met",
-		 num_bytes(arena, verdict->peak, 1), num_bytes(arena, verdict->capacity, 1),
+	text_add(out,
+		 "  not shown: whether the plan fits (it %s: %s of %s%s),\n    how fast it is, how it "
+		 "rounds at its own size, where its ranks are placed%s\n",
+		 r->fits ? "does" : "does NOT", num_bytes(arena, verdict->peak, 1),
+		 num_bytes(arena, verdict->capacity, 1),
+		 r->limits_met ? "" : "; a `require` line is not met",
 		 verdict->plan->has_checkpoint ? ", checkpoints" : "");
 }
 
@@ -192,6 +197,7 @@ static void json_pair(const struct pair *pair, struct text *out)
 		json_number(out, "loss", pair->log.loss);
 		json_number(out, "grad_norm", pair->log.norm);
 		json_number(out, "gradients", pair->gradient.off);
+		json_number(out, "gradients_at_most", pair->gradient_most);
 		text_add(out, ", \"worst_gradient\": ");
 		text_json(out, pair->gradient.name);
 		json_number(out, "weights", pair->weights);
@@ -236,7 +242,8 @@ void rehearsal_json(const struct rehearsal *r, struct text *out)
 	text_add(out, ", \"equal\": %s, \"bytes_as_predicted\": %s, \"messages_matched\": %s,\n",
 		 equal ? "true" : "false", r->bytes_held ? "true" : "false",
 		 matched(r) ? "true" : "false");
-	text_add(out, "  \"fits\": %s, \"ranks\": %lld,\n", r->fits ? "true" : "false",
+	text_add(out, "  \"fits\": %s, \"limits_met\": %s, \"ranks\": %lld,\n",
+		 r->fits ? "true" : "false", r->limits_met ? "true" : "false",
 		 (long long)r->small.ranks);
 	json_sizes(r, out);
 	text_add(out, "  \"messages\": %llu, \"plan_messages\": %llu,\n  \"classes\": [",
