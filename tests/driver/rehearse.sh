@@ -10,10 +10,11 @@ TMPDIR=$scratch/tmp
 export TMPDIR
 
 # Dropout, biases, a padded vocabulary, a tied head, on two data ranks of two tensor ranks.
+split='split {\n  data over dp, zero 1 over dp\n  tensor over tp, sequence over tp\n}'
 sed -e 's/[0-9]* of cpu.core/4 of cpu.core/' -e 's/^plan .*/plan four/' \
 	-e 's/^precision = .*/precision = fp64/' \
 	-e 's/^mesh .*/mesh { dp = 2 within node, tp = 2 within node }/' \
-	-e 's/^split .*/split {\n  data over dp, zero 1 over dp\n  tensor over tp, sequence over tp\n}/' \
+	-e "s/^split .*/$split/" \
 	-e 's/bytes(/tokens(/' "$here/../equal/gpt.plan" >four.plan
 
 # Changes the text of the split program before it is compiled.
