@@ -146,7 +146,7 @@ static void add_not_shown(const struct rehearsal *r, struct text *out)
 
 	text_add(out,
 		 "  not shown: whether the plan fits (it %s: %s of %s%s),\n"
-		 "    how fast it is, how it rounds at its own size, where its ranks are placed%s\n",
+		 "    how fast it is, how it rounds at its size, where its ranks are placed%s\n",
 		 r->fits ? "does" : "does NOT", num_bytes(arena, verdict->peak, 1),
 		 num_bytes(arena, verdict->capacity, 1),
 		 r->limits_met ? "" : "; a `require` line is not met",

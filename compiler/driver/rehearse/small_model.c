@@ -6,6 +6,7 @@
 #include "plan/rules/plan_rules.h"
 
 enum { EMBED = 64, HEAD = 4, GROUP = 8, TOKENS = 16, VOCAB = 192, PADDING = 13, NOT_YET = 0 };
+enum { SIZE_KEPT = 256, TOKENS_KEPT = 32, BATCH_KEPT = 8 }; /* of models that are small already */
 
 struct shrink {
 	const struct plan *plan;
@@ -185,11 +186,17 @@ static bool is_context(const struct model *model, uint32_t dim)
 	return !used && model->dims[dim].size >= model->dims[model->tokens].size;
 }
 
+/* Two samples or so; as many as `sequence` has ranks, if there are so many, so that any number of
+ * tokens will do. */
 static void set_batch(struct shrink *s)
 {
 	uint32_t batch = s->model->batch;
+	uint64_t ranks = plan_strategy(s->plan, STRATEGY_SEQUENCE) ? (uint64_t)s->out->tensor : 1;
+	uint64_t step = full_size(s, batch) >= ranks ? ranks : 1;
 
-	s->out->dims[batch] = full_size(s, batch) > 1 ? next_size(s, batch, 2, 1) : 1;
+	s->out->dims[batch] = 1;
+	if (full_size(s, batch) > 1)
+		s->out->dims[batch] = next_size(s, batch, step > 1 ? step : 2, step);
 }
 
 /* About as many as TOKENS, odd if they are; `sequence` cuts the rows of a micro-batch. */
@@ -267,11 +274,10 @@ static void set_scale(struct shrink *s)
 static void set_whole_vocab(struct shrink *s, uint32_t vocab)
 {
 	uint64_t full = full_size(s, vocab), unit = cut(s, vocab);
-	uint64_t most = VOCAB + (full % 2), size;
+	uint64_t most = at_most(full, VOCAB - 2 + full % 2), size = most / unit * unit;
 
-	size = full <= most ? full : (most - 1 + full % 2) / unit * unit;
 	while (size > 2 * unit && !fits(s, vocab, size))
-		size -= unit;
+		size -= unit > 1 ? unit : 2;
 	s->out->dims[vocab] = size;
 	s->out->pad = s->plan->model_block.vocab_pad_to.i > 1 ? (int64_t)unit : 1;
 }
@@ -308,6 +314,54 @@ static void set_vocab(struct shrink *s)
 		set_padded_vocab(s, vocab);
 }
 
+/* --- all -------------------------------------------------------------------------------- */
+
+static bool kept(const struct shrink *s, uint32_t dim)
+{
+	const struct model *model = s->model;
+	uint64_t most = dim == model->batch ? BATCH_KEPT : SIZE_KEPT;
+
+	if (dim == model->tokens)
+		most = TOKENS_KEPT;
+	return full_size(s, dim) <= most && model->dims[dim].padded % cut(s, dim) == 0 &&
+	       unlike(s, full_size(s, dim), full_size(s, dim));
+}
+
+/* A model that is small already stays as it is, but for its layers, if everything still divides. */
+static bool keep(struct shrink *s)
+{
+	const struct model *model = s->model;
+	bool sequence = plan_strategy(s->plan, STRATEGY_SEQUENCE) != NULL;
+	uint64_t rows = full_size(s, model->batch) * full_size(s, model->tokens);
+	bool good = !sequence || rows % (uint64_t)s->out->tensor == 0;
+
+	for (uint32_t i = 0; i < model->ndims && good; i++)
+		good = i == model->layers_dim || kept(s, i);
+	for (uint32_t i = 0; i < model->ndims && good; i++)
+		if (i != model->layers_dim)
+			s->out->dims[i] = full_size(s, i);
+	s->out->pad = s->plan->model_block.vocab_pad_to.i;
+	return good;
+}
+
+static void choose(struct shrink *s)
+{
+	const struct model *model = s->model;
+	uint64_t *sizes = s->out->dims;
+
+	set_batch(s);
+	set_attention(s);
+	set_tokens(s);
+	set_scale(s);
+	for (uint32_t i = 0; i < model->batch; i++)
+		if (sizes[i] == NOT_YET && i != model->vocab && is_context(model, i))
+			set_context(s, i);
+	for (uint32_t i = 0; i < model->batch; i++)
+		if (sizes[i] == NOT_YET && i != model->vocab)
+			set_scaled(s, i);
+	set_vocab(s);
+}
+
 void small_model(const struct plan *plan, struct small *out, struct work *work)
 {
 	struct shrink s = {.plan = plan, .model = plan->model, .out = out};
@@ -316,17 +370,8 @@ void small_model(const struct plan *plan, struct small *out, struct work *work)
 	out->dims = ARENA_ARRAY(work->keep, uint64_t, model->ndims);
 	if (model->layers_dim != NO_ID)
 		out->dims[model->layers_dim] = (uint64_t)out->layers;
-	set_batch(&s);
-	set_attention(&s);
-	set_tokens(&s);
-	set_scale(&s);
-	for (uint32_t i = 0; i < model->batch; i++)
-		if (out->dims[i] == NOT_YET && i != model->vocab && is_context(model, i))
-			set_context(&s, i);
-	for (uint32_t i = 0; i < model->batch; i++)
-		if (out->dims[i] == NOT_YET && i != model->vocab)
-			set_scaled(&s, i);
-	set_vocab(&s);
+	if (!keep(&s))
+		choose(&s);
 	out->global_batch = (int64_t)out->dims[model->batch] * out->micro_batches * out->data;
 }
 
