@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands that read plans and write nothing: check, expand, show. */
+/* Commands that read plans and write nothing: check, expand. */
 #include "driver/commands.h"
 
 #include <string.h>
@@ -72,38 +72,4 @@ void command_expand(struct session *session)
 		session_write(session, &text, session->options.output);
 	else
 		text_raw(&session->out, text.at, text.length);
-}
-
-static bool shown(const struct session *session, const char *what)
-{
-	return !strcmp(session->options.operands.at[0].text, what);
-}
-
-void command_show(struct session *session)
-{
-	static const char *const later[] = {"split", "ranks", "pipeline", "traffic", "cost", "all"};
-	struct argument what = session->options.operands.at[0];
-	struct outcome *outcome;
-
-	for (size_t i = 0; i < sizeof later / sizeof *later; i++) {
-		if (!shown(session, later[i]))
-			continue;
-		wrong_operand(session, what, "`planc show %s` is not in this version", later[i]);
-		return;
-	}
-	if (!shown(session, "memory")) {
-		diag_note(wrong_operand(session, what, "`planc show` cannot show `%s`", what.text),
-			  "valid values: memory");
-		return;
-	}
-	outcome = session_compile(session, 1, NULL);
-	if (!outcome || !outcome->compiled.judged)
-		return;
-	if (session->options.json) {
-		verdict_json(&outcome->compiled.verdict, &session->out);
-		text_add(&session->out, "\n");
-	} else {
-		text_add(&session->out, "%s\n",
-			 verdict_table(&outcome->compiled.verdict, session->work.keep));
-	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* planc list: what the language knows, straight from the tables that make it. */
-#include "driver/commands.h"
+#include "driver/list.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -268,13 +268,19 @@ static const struct {
 	const char *name;
 	void (*list)(struct session *, const struct argument *more);
 	bool more; /* takes a second operand */
+	bool json; /* takes --json */
 } lists[] = {
-	{"settings", list_settings, true}, {"params", list_params, true},
-	{"devices", list_devices, false},  {"models", list_models, false},
-	{"architectures", list_architectures, false},
-	{"units", list_units, false},      {"lints", list_lints, false},
-	{"quantities", list_quantities, false},
-	{"codes", list_codes, false},      {"std", list_std, false},
+	{"settings", list_settings, true, false},
+	{"params", list_params, true, false},
+	{"devices", list_devices, false, false},
+	{"models", list_models, false, false},
+	{"architectures", list_architectures, false, false},
+	{"units", list_units, false, false},
+	{"lints", list_lints, false, false},
+	{"quantities", list_quantities, false, false},
+	{"codes", list_codes, false, false},
+	{"std", list_std, false, false},
+	{"combinations", list_combinations, false, true},
 };
 
 void command_list(struct session *session)
@@ -289,6 +295,8 @@ void command_list(struct session *session)
 		if (more && !lists[i].more)
 			wrong_operand(session, *more, "`planc list %s` takes nothing more",
 				      what.text);
+		else if (options->json && !lists[i].json)
+			wrong_operand(session, what, "`planc list %s` has no JSON", what.text);
 		else
 			lists[i].list(session, more);
 		return;

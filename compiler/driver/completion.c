@@ -107,6 +107,27 @@ static void add_options(struct text *out, uint32_t command)
 	}
 }
 
+/* Commands whose first operand is one of the words of their summary. */
+static const enum command with_topics[] = {COMMAND_show, COMMAND_list};
+
+enum { WITH_TOPICS = sizeof with_topics / sizeof *with_topics };
+
+/* For a shell whose `case` looks at the word before: bash sets `words`, zsh adds them. */
+static void add_topics(struct text *out, const char *format)
+{
+	for (int i = 0; i < WITH_TOPICS; i++)
+		for (const char *at = format; *at; at++) {
+			const struct command_row *row = &command_rows[with_topics[i]];
+
+			if (*at == '@')
+				text_add(out, "%s", row->name);
+			else if (*at == '#')
+				text_add(out, "%s", row->summary);
+			else
+				text_add(out, "%c", *at);
+		}
+}
+
 static void complete_bash(struct text *out)
 {
 	text_add(out, "_planc() {\n"
@@ -118,6 +139,7 @@ static void complete_bash(struct text *out)
 		if (option_rows[i].kind == OPTION_CHOICE)
 			text_add(out, "      --%s) words=\"%s\" ;;\n", option_rows[i].name,
 				 option_rows[i].choices);
+	add_topics(out, "      @) words=\"#\" ;;\n");
 	text_add(out, "      *) case ${COMP_WORDS[1]} in\n");
 	for (int i = 0; i < COMMANDS; i++) {
 		text_add(out, "        %s) words=\"", command_rows[i].name);
@@ -139,6 +161,7 @@ static void complete_zsh(struct text *out)
 		if (option_rows[i].kind == OPTION_CHOICE)
 			text_add(out, "    --%s) compadd %s; return ;;\n", option_rows[i].name,
 				 option_rows[i].choices);
+	add_topics(out, "    @) compadd #; return ;;\n");
 	text_add(out, "  esac\n  case $words[2] in\n");
 	for (int i = 0; i < COMMANDS; i++) {
 		text_add(out, "    %s) compadd --", command_rows[i].name);
@@ -173,6 +196,7 @@ static void complete_fish(struct text *out)
 	for (int i = 0; i < COMMANDS; i++)
 		text_add(out, "complete -c planc -n __fish_use_subcommand -f -a %s -d '%s'\n",
 			 command_rows[i].name, command_rows[i].summary);
+	add_topics(out, "complete -c planc -n '__fish_seen_subcommand_from @' -a '#'\n");
 	for (uint32_t i = 0; i < option_count; i++)
 		fish_option(out, &option_rows[i]);
 }

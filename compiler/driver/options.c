@@ -410,7 +410,7 @@ bool options_parse(int argc, char **argv, struct options *out, struct work *work
 {
 	struct reader reader = {.argc = argc, .argv = argv, .out = out, .work = work};
 
-	*out = (struct options){.max_errors = 20, .stdin_name = "<stdin>"};
+	*out = (struct options){.max_errors = 20, .rank = UINT32_MAX, .stdin_name = "<stdin>"};
 	add_source(&reader);
 	if (!take_command(&reader)) {
 		seek_format(&reader);

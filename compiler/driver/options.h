@@ -29,8 +29,8 @@ enum {
 #undef COMMAND
 #undef LATER
 	COMMAND_BITS_PLANS = COMMAND_BIT_check | COMMAND_BIT_build | COMMAND_BIT_emit |
-			     COMMAND_BIT_run | COMMAND_BIT_expand | COMMAND_BIT_show |
-			     COMMAND_BIT_rehearse,
+			     COMMAND_BIT_run | COMMAND_BIT_rehearse | COMMAND_BIT_expand |
+			     COMMAND_BIT_show | COMMAND_BIT_diff,
 	COMMAND_BITS_ALL = (1 << COMMANDS) - 1,
 };
 
@@ -91,8 +91,8 @@ struct options {
 	VEC(struct lint) lints;    /* in their order: the last one counts */
 	const char *output, *folder, *diagnostics_file, *depfile, *stdin_name;
 	int format, color, dump, stop_after; /* index of the choice */
-	uint32_t max_errors;
-	bool fail_fast, quiet, verbose, check, diff, json, verify, help;
+	uint32_t max_errors, rank; /* rank UINT32_MAX: not given */
+	bool fail_fast, quiet, verbose, check, diff, json, all_ranks, exit_code, verify, help;
 	char **program_arguments;  /* run: after `--`, ends in NULL; else NULL */
 	struct span command_span;
 };

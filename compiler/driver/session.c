@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/bug.h"
+#include "driver/revision.h"
 #include "driver/tell.h"
 
 static const struct span nowhere;
@@ -26,13 +27,45 @@ static bool gone(int fault)
 	return fault == ENOENT || fault == ENOTDIR;
 }
 
+/* True if an -I folder was put in front of the path. */
+static bool from_include(const struct session *session, const char *path)
+{
+	for (uint32_t i = 0; i < session->options.include.n; i++) {
+		const char *folder = session->options.include.at[i];
+		size_t length = strlen(folder);
+
+		if (!strncmp(path, folder, length) && path[length] == '/')
+			return true;
+	}
+	return false;
+}
+
+/* What a file of a revision imports is of the same revision; paths of a revision's root lose its
+ * name, others have it. */
+static const char *in_revision(const struct session *session, const char *path, struct arena *arena)
+{
+	const char *revision = session->revision;
+
+	if (!revision || *path == '/' || from_include(session, path))
+		return NULL;
+	if (!strncmp(path, revision, strlen(revision)))
+		return path;
+	return arena_text(arena, "%s%s", revision, path);
+}
+
 /* For imports: absent files are the resolver's to report, at the import. */
 static const struct source *read_import(void *self, const char *path, struct work *work)
 {
 	struct session *session = self;
 	const struct source *source;
+	const char *name = in_revision(session, path, work->keep), *said;
 	size_t length;
-	char *text = text_read(work->keep, path, &length);
+	char *text = name ? revision_read(name, work->keep, &length, &said)
+			  : text_read(work->keep, path, &length);
+
+	if (!text && name)
+		return NULL;
+	path = name ? name : path;
 
 	if (!text && !gone(errno))
 		diag_add(work->diags, E0701, nowhere, "cannot read `%s`: %s", path,
@@ -132,15 +165,22 @@ const struct source *session_read(struct session *session, struct argument opera
 {
 	struct work *work = &session->work;
 	bool input = !strcmp(operand.text, "-");
-	const char *path = input ? session->options.stdin_name : operand.text;
+	const char *path = input ? session->options.stdin_name : operand.text, *said = NULL;
 	const struct source *source;
 	size_t length;
-	char *text = input ? text_read_open(work->keep, STDIN_FILENO, &length)
-			   : text_read(work->keep, path, &length);
+	char *text;
 
+	session->revision = session->options.command == COMMAND_diff
+				    ? revision_of(operand.text, work->keep)
+				    : NULL;
+	if (session->revision)
+		text = revision_read(path, work->keep, &length, &said);
+	else
+		text = input ? text_read_open(work->keep, STDIN_FILENO, &length)
+			     : text_read(work->keep, path, &length);
 	if (!text) {
 		diag_add(work->diags, E0701, operand.span, "cannot read `%s`: %s", path,
-			 strerror(errno));
+			 said ? said : strerror(errno));
 		return NULL;
 	}
 	source = sources_add(work->sources, path, text, length, false);

@@ -25,7 +25,8 @@ struct session {
 	struct text lines; /* human lines after the diagnostics: summaries, files that differ */
 	VEC(struct outcome *) outcomes;
 	VEC(const struct source *) inputs; /* files read, in order */
-	bool differs;      /* fmt --check, emit --check: exit code 1 */
+	bool differs;      /* fmt --check, emit --check, diff --exit-code: exit code 1 */
+	const char *revision; /* "main:" while a file of a git revision is compiled, or NULL */
 	bool told;         /* the output was printed */
 };
 

@@ -46,7 +46,7 @@ static void add_local(struct emitter *e, struct local_dims *dims, const struct s
 {
 	for (uint32_t i = 0; i < size->dims.n; i++) {
 		struct local_dim one = {size->dims.at[i], size->cuts[i]};
-		bool known = one.cuts == 0 || !emit_dim_cuts(e, one.dim, one.cuts);
+		bool known = one.cuts == 0 || emit_part(e, one.dim, one.cuts) > 1;
 		for (uint32_t k = 0; k < dims->all.n && !known; k++)
 			known = dims->all.at[k].dim == one.dim && dims->all.at[k].cuts == one.cuts;
 		if (!known)
@@ -102,10 +102,10 @@ static const char *life_text(enum life life)
 	return texts[life];
 }
 
-static void emit_copies(struct emitter *e, const char *what, uint64_t n, uint64_t stride)
+static void add_copies(struct text *line, const char *what, uint64_t n, uint64_t stride)
 {
 	if (n > 1)
-		text_add(e->out, ", .%ss = %llu, .%s_stride = %llu", what, (unsigned long long)n,
+		text_add(line, ", .%ss = %llu, .%s_stride = %llu", what, (unsigned long long)n,
 			 what, (unsigned long long)stride);
 }
 
@@ -113,11 +113,14 @@ static void emit_place(struct emitter *e, uint32_t buffer)
 {
 	const struct buffer *b = &e->program->buffers[buffer];
 	const struct place *p = &e->layout->homes[0].places[buffer];
-	text_add(e->out, "PLACE(%s, .offset = %llu", b->name->text, (unsigned long long)p->offset);
-	emit_copies(e, "layer", b->layers, p->layer_stride);
-	emit_copies(e, "slot", b->slots, p->slot_stride);
-	emit_copies(e, "level", b->levels, p->level_stride);
-	text_add(e->out, ");\n");
+	const char *shape = emit_buffer_shape(e, b);
+	struct text line = text_new(e->arena);
+	text_add(&line, "PLACE(%s, .offset = %llu", b->name->text, (unsigned long long)p->offset);
+	add_copies(&line, "layer", b->layers, p->layer_stride);
+	add_copies(&line, "slot", b->slots, p->slot_stride);
+	add_copies(&line, "level", b->levels, p->level_stride);
+	bool copies = b->layers > 1 || b->slots > 1 || b->levels > 1;
+	text_add(e->out, "%s);%s/* %s */\n", line.at, copies ? "\n\t" : " ", shape);
 }
 
 /* Elements of all slices of one layer. */
@@ -141,7 +144,10 @@ static void emit_whole_piped(struct emitter *e, uint32_t param)
 	if (p->layered)
 		stride = flat_elements(l->program, param, p->shard);
 	if (of->region == REGION_REPEAT)
-		text_add(e->out, "#define ALL_%s (rt_layers(rt) * INT64_C(%llu))\n", name, stride);
+		text_add(e->out,
+			 "#define LAYER_%s INT64_C(%llu)\n"
+			 "#define ALL_%s (rt_layers(rt) * LAYER_%s)\n",
+			 name, stride, name, name);
 	else
 		define(e, arena_text(e->arena, "ALL_%s", name), p->layered ? stride : b->elements,
 		       (struct span){0});
@@ -210,15 +216,16 @@ static void emit_places_of(struct emitter *e, enum item item, enum life life)
 static void emit_numbers(struct emitter *e)
 {
 	struct names names = emit_buffers(e);
-	text_add(e->out, "\n/* Buffers: where they lie is told by the role of a rank. */\n"
-			 "enum {\n");
+	text_add(e->out, "\n/* Buffers, with the shape of one copy; where they lie is told by the "
+			 "role of a rank. */\nenum {\n");
 	for (uint32_t i = 0; i < names.all.n; i++)
-		text_add(e->out, "\tPLACE_%s,\n", names.all.at[i]->name->text);
+		text_add(e->out, "\tPLACE_%s, /* %s */\n", names.all.at[i]->name->text,
+			 emit_buffer_shape(e, names.all.at[i]));
 	text_add(e->out,
 		 "\tPLACES\n};\n"
 		 "#define WORKSPACE_BYTES (rt_place(rt, PLACE_workspace)->bytes)\n"
 		 "\n/* Address of a buffer: the copy that a segment works on, that of the next "
-		 "layer, of the next level. */\n"
+		 "layer,\n * of the next level. */\n"
 		 "#define HERE(name) rt_buffer(rt, rt_place(rt, PLACE_##name), at, 0)\n"
 		 "#define NEXT(name) rt_buffer(rt, rt_place(rt, PLACE_##name), at, 1)\n"
 		 "#define ABOVE(name) rt_buffer(rt, rt_place(rt, PLACE_##name), &above, 0)\n");
@@ -230,7 +237,8 @@ static void emit_places(struct emitter *e)
 		emit_numbers(e);
 		return;
 	}
-	text_add(e->out, "\n/* Where every buffer lies in the arena, in bytes. */\n");
+	text_add(e->out, "\n/* Where every buffer lies in the arena, in bytes; the shape of one "
+			 "copy. */\n");
 	text_add(e->out, "#define PLACE(name, ...) \\\n"
 			 "\tstatic const struct rt_place place_##name __attribute__((unused)) = "
 			 "{__VA_ARGS__}\n");
@@ -239,7 +247,7 @@ static void emit_places(struct emitter *e)
 			emit_places_of(e, (enum item)item, (enum life)life);
 	text_add(e->out,
 		 "\n/* Address of a buffer: the copy that a segment works on, that of the next "
-		 "layer, of the next level. */\n"
+		 "layer,\n * of the next level. */\n"
 		 "#define HERE(name) rt_buffer(rt, &place_##name, at, 0)\n"
 		 "#define NEXT(name) rt_buffer(rt, &place_##name, at, 1)\n"
 		 "#define ABOVE(name) rt_buffer(rt, &place_##name, &above, 0)\n");

@@ -58,13 +58,27 @@ static void emit_chunks(struct emitter *e)
 	text_add(e->out, "};\n");
 }
 
+/* What passes by the layers, and the gradients of it. */
+static void emit_past(struct emitter *e, bool backward)
+{
+	const struct role *role = &e->program->roles[0];
+	if (role->npast[backward] == 0)
+		return;
+	text_add(e->out, "\nstatic const struct rt_place *const %s_%u[] = {\n",
+		 backward ? "past_gradients" : "past", e->program->stage);
+	for (uint32_t i = 0; i < role->npast[backward]; i++)
+		text_add(e->out, "\t%s,\n", emit_place_of(e, role->past[backward][i]));
+	text_add(e->out, "};\n");
+}
+
 static void emit_functions(struct emitter *e)
 {
 	const char *const *names = e->bodies[e->program->stage];
 	text_add(e->out, ".start = %s,\n.begin = %s,\n.forward = %s,\n.backward = %s,\n",
 		 names[BODY_START], names[BODY_BEGIN], names[BODY_FORWARD], names[BODY_BACKWARD]);
 	if (names[BODY_MERGE])
-		text_add(e->out, ".merge = %s,\n", names[BODY_MERGE]);
+		text_add(e->out, ".merge_sums = %s,\n.merge = %s,\n", names[BODY_MERGE_SUMS],
+			 names[BODY_MERGE]);
 	text_add(e->out, ".update = %s,\n", names[BODY_UPDATE]);
 }
 
@@ -94,6 +108,11 @@ static void emit_stage_of(struct emitter *e, const struct role *role)
 	text_add(e->out, ".layers = %llu,\n.carried = %s,\n.adjoint = %s,\n.received = %s,\n",
 		 (unsigned long long)role->layers, emit_place_of(e, role->carried),
 		 emit_place_of(e, role->adjoint), emit_place_of(e, role->received));
+	if (role->npast[0])
+		text_add(e->out, ".past = past_%u,\n.npast = %u,\n", stage, role->npast[0]);
+	if (role->npast[1])
+		text_add(e->out, ".past_gradients = past_gradients_%u,\n.npast_gradients = %u,\n",
+			 stage, role->npast[1]);
 }
 
 static void emit_role(struct emitter *e, const struct verdict *verdict)
@@ -102,9 +121,9 @@ static void emit_role(struct emitter *e, const struct verdict *verdict)
 	const struct rt_schedule *s = &role->schedule;
 	text_add(e->out, "{\n");
 	e->out->indent++;
-	text_add(e->out, ".name = \"%s\",\n.schedule = {%s, %u, %u, %u, %u, %u, %u},\n",
+	text_add(e->out, ".name = \"%s\",\n.schedule = {%s, %u, %u, %u, %u, %u, %u%s},\n",
 		 role->name->text, s->kind == RT_GPIPE ? "RT_GPIPE" : "RT_1F1B", s->micro_batches,
-		 s->stages, s->stage, s->chunks, s->slots, s->received);
+		 s->stages, s->stage, s->chunks, s->slots, s->received, s->past ? ", true" : "");
 	if (e->piped)
 		text_add(e->out, ".arena = %llu,\n", (unsigned long long)verdict->arena);
 	else
@@ -136,6 +155,8 @@ void emit_roles(struct emitter *e)
 			continue;
 		emit_places(e);
 		emit_chunks(e);
+		emit_past(e, false);
+		emit_past(e, true);
 		emit_homes(e);
 	}
 	emit_stage(e, e->stages);

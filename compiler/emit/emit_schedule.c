@@ -94,8 +94,11 @@ static const struct body_row {
 			  "forward", ", const struct rt_at *at", "*at", BODY(forward), true},
 	[BODY_BACKWARD] = {"The way back.", "backward", ", const struct rt_at *at", "*at",
 			   BODY(backward), true},
+	[BODY_MERGE_SUMS] = {"Two lanes through all layers become one: their losses.",
+			     "merge_losses", ", const struct rt_at *at", "*at", BODY(merge_sums),
+			     false},
 	[BODY_MERGE] = {"Two finished lanes become one: the balanced tree.", "merge",
-			", int64_t level", "{.level = level}", BODY(merge), false},
+			", const struct rt_at *at", "*at", BODY(merge), false},
 	[BODY_UPDATE] = {"At the end of each step.", "update", "", "{0}", BODY(update), false},
 #undef BODY
 };
@@ -134,7 +137,8 @@ static void emit_bodies(struct emitter *e)
 	uint32_t n = e->piped ? e->program->stages : 1;
 	e->bodies = arena_array(e->arena, n, sizeof *e->bodies);
 	for (enum body_kind kind = 0; kind < BODIES; kind++)
-		if (kind != BODY_MERGE || body_of(e->program, &body_rows[kind])->nsweeps)
+		if ((kind != BODY_MERGE && kind != BODY_MERGE_SUMS) ||
+		    body_of(e->program, &body_rows[kind])->nsweeps)
 			emit_body(e, kind);
 }
 

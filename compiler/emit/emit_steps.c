@@ -57,8 +57,11 @@ static char *rows_of(struct emitter *e, const struct step *step)
 		const char *name = graph->params[b->param].name->text;
 		bool slice = step->flags & STEP_SHARD || b->flat;
 		bool layers = slice && !(step->flags & STEP_SHARD);
+		const char *number = step->flags & STEP_CHUNK ? "at->layers" : "rt_layers(rt)";
 		if (layers && e->piped && graph->params[b->param].region == REGION_REPEAT)
-			return arena_text(e->arena, "rt_layers(rt) * SLICE_%s", name);
+			return arena_text(e->arena, "%s * SLICE_%s", number, name);
+		if (step->flags & STEP_CHUNK)
+			return arena_text(e->arena, "%s * LAYER_%s", number, name);
 		if (layers && b->layers > 1)
 			return arena_text(e->arena, "%llu * SLICE_%s",
 					  (unsigned long long)b->layers, name);
@@ -215,7 +218,7 @@ static void emit_clear(struct emitter *e, const struct step *step)
 	const struct buffer *b = &e->program->buffers[use->buffer];
 	text_add(e->out, "RT_TRY(rt_clear(rt, 0, &(struct rt_clear){\n");
 	text_add(e->out, "\t.at = %s,\n", local(e, use));
-	if (b->levels > 1)
+	if (b->levels > 1 && !(step->flags & STEP_CHUNK))
 		text_add(e->out,
 			 e->piped ? "\t.bytes = %srt_place(rt, PLACE_%s)->level_stride,\n"
 				  : "\t.bytes = %splace_%s.level_stride,\n",
@@ -341,7 +344,8 @@ static void emit_locals(struct emitter *e, const struct segment *segment)
 		for (uint32_t u = 0; u < segment->steps[s].nuses; u++)
 			above |= segment->steps[s].uses[u].level_plus != 0;
 	if (above)
-		text_add(e->out, "const struct rt_at above = {.level = at->level + 1};\n");
+		text_add(e->out, "const struct rt_at above = {.layer = at->layer, "
+				 ".level = at->level + 1};\n");
 	for (uint32_t s = 0; s < segment->nsteps; s++)
 		for (uint32_t u = 0; u < segment->steps[s].nuses; u++) {
 			const struct use *use = &segment->steps[s].uses[u];
@@ -351,30 +355,35 @@ static void emit_locals(struct emitter *e, const struct segment *segment)
 	text_add(e->out, "\n");
 }
 
+/* In front of the source of a step. */
+static const char *prefix_of(const struct emitter *e, const struct step *step)
+{
+	const struct graph_node *nodes = e->program->graph->nodes;
+	if (step->node == NO_ID || !nodes[step->node].backward)
+		return "";
+	return nodes[step->node].again ? "again: " : "gradient of ";
+}
+
 /* True if a comment for step `at` would say what the last one said. */
 static bool same_source(struct emitter *e, const struct segment *s, uint32_t at)
 {
-	const struct graph_node *nodes = e->program->graph->nodes;
 	if (at == 0)
 		return false;
 	const struct step *a = &s->steps[at - 1], *b = &s->steps[at];
-	bool a_back = a->node != NO_ID && nodes[a->node].backward;
-	bool b_back = b->node != NO_ID && nodes[b->node].backward;
 	struct position pa = sources_position(e->work->sources, a->span.lo);
 	struct position pb = sources_position(e->work->sources, b->span.lo);
-	return a_back == b_back && pa.source == pb.source && pa.line == pb.line;
+	return !strcmp(prefix_of(e, a), prefix_of(e, b)) && pa.source == pb.source &&
+	       pa.line == pb.line;
 }
 
 void emit_steps(struct emitter *e, uint32_t segment)
 {
 	const struct segment *s = &e->program->segments[segment];
-	const struct graph_node *nodes = e->program->graph->nodes;
 	emit_locals(e, s);
 	for (uint32_t i = 0; i < s->nsteps; i++) {
 		const struct step *step = &s->steps[i];
-		bool backward = step->node != NO_ID && nodes[step->node].backward;
 		if (!same_source(e, s, i))
-			emit_source(e, step->span, backward ? "gradient of " : "");
+			emit_source(e, step->span, prefix_of(e, step));
 		emit_step(e, step);
 	}
 }

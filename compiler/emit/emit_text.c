@@ -19,7 +19,7 @@ static const char *const reserved[] = {
 	"volatile", "while",  "at",	  "above",    "main",	  "bool",     "true",	  "false",
 	"asm",	    "typeof", "int32_t",  "int64_t",  "rt",	  "forward",  "backward", "update",
 	"begin",    "merge",  "plan",	  "roles",    "axes",	  "groups",   "params",	  "items",
-	"linux",    "unix",   "int8_t",	  "uint8_t",  "size_t",	  "linux_",   "NULL"};
+	"linux",    "unix",   "int8_t",	  "uint8_t",  "size_t",	  "linux_",   "NULL",	  "merge_losses"};
 
 void emit_head(struct emitter *e, const char *what)
 {
@@ -62,10 +62,10 @@ char *emit_dim(struct emitter *e, uint32_t dim, bool logical, uint32_t cuts)
 	return text;
 }
 
-uint64_t emit_dim_cuts(const struct emitter *e, uint32_t dim, uint32_t cuts)
+uint64_t emit_part(struct emitter *e, uint32_t dim, uint32_t cuts)
 {
 	uint64_t ranks = factors_ranks(&e->program->flow->factors, cuts);
-	return e->program->graph->model->dims[dim].padded % ranks == 0 ? ranks : 0;
+	return e->program->graph->model->dims[dim].padded % ranks ? ranks : 1;
 }
 
 char *emit_size(struct emitter *e, const struct size *size)
@@ -73,13 +73,11 @@ char *emit_size(struct emitter *e, const struct size *size)
 	char *text = arena_text(e->arena, "%lld", (long long)size->value);
 	uint64_t over = 1;
 	for (uint32_t i = 0; i < size->dims.n; i++) {
-		uint32_t cuts = size->cuts[i];
-		if (!emit_dim_cuts(e, size->dims.at[i], cuts)) {
-			over *= factors_ranks(&e->program->flow->factors, cuts);
-			cuts = 0;
-		}
-		const char *dim = emit_dim(e, size->dims.at[i], size->logical, cuts);
+		uint64_t part = emit_part(e, size->dims.at[i], size->cuts[i]);
+		const char *dim = emit_dim(e, size->dims.at[i], size->logical,
+					   part == 1 ? size->cuts[i] : 0);
 		text = arena_text(e->arena, i ? "%s * %s" : "%s%s", i ? text : "", dim);
+		over *= part;
 	}
 	if (over > 1)
 		text = arena_text(e->arena, "%s / %llu", text, (unsigned long long)over);
@@ -89,6 +87,30 @@ char *emit_size(struct emitter *e, const struct size *size)
 		text = arena_text(e->arena, "rt_index(rt, %s) * %s",
 				  emit_group(e, size->index_in), text);
 	return text;
+}
+
+char *emit_buffer_shape(struct emitter *e, const struct buffer *b)
+{
+	static const char *const types[] = {
+#define RT_TYPE(name, bytes, text) text,
+#include "rt/types.def"
+#undef RT_TYPE
+	};
+	const struct factors *factors = &e->program->flow->factors;
+	struct text out = text_new(e->arena);
+	text_add(&out, "%s [", types[b->type]);
+	for (uint32_t i = 0; i < b->dims.n; i++) {
+		const struct dim *d = &e->program->graph->model->dims[b->dims.at[i]];
+		uint32_t cuts = spread_cuts(&b->spread, factors, b->dims.at[i]);
+		text_add(&out, "%s%s %llu", i ? ", " : "", d->name->text,
+			 (unsigned long long)d->padded);
+		if (cuts)
+			text_add(&out, " / %llu", (unsigned long long)factors_ranks(factors, cuts));
+	}
+	if (b->dims.n == 0)
+		text_add(&out, "%llu", (unsigned long long)b->elements);
+	text_add(&out, "]");
+	return out.at;
 }
 
 char *emit_string(struct emitter *e, const char *string)

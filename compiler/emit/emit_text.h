@@ -6,8 +6,8 @@
 #include "emit/emit.h"
 
 /* Functions of a role. */
-enum body_kind { BODY_START, BODY_BEGIN, BODY_FORWARD, BODY_BACKWARD, BODY_MERGE, BODY_UPDATE,
-		 BODIES };
+enum body_kind { BODY_START, BODY_BEGIN, BODY_FORWARD, BODY_BACKWARD, BODY_MERGE_SUMS, BODY_MERGE,
+		 BODY_UPDATE, BODIES };
 
 struct emitter {
 	const struct plan *plan;
@@ -31,13 +31,16 @@ void emit_head(struct emitter *e, const char *what);
 const char *emit_name(struct emitter *e, const struct name *name);
 /* "N_EMBED", "N_VOCAB_PADDED", "N_HEADS_TP": heads of a rank where factor tp cuts them. */
 char *emit_dim(struct emitter *e, uint32_t dim, bool logical, uint32_t cuts);
-/* Ranks over which the dim is cut; 0: not evenly, so only a product with other dims has a size
- * here (rows of a batch). */
-uint64_t emit_dim_cuts(const struct emitter *e, uint32_t dim, uint32_t cuts);
+/* Ranks of these factors where they do not divide the dim alone: tokens, which are cut together
+ * with the samples in front of them. Else 1. */
+uint64_t emit_part(struct emitter *e, uint32_t dim, uint32_t cuts);
 /* "GROUP_dp": ranks that differ in these factors only. */
 char *emit_group(struct emitter *e, uint32_t factors);
-/* "N_BATCH * N_TOKENS"; a number if the size has no dims. */
+/* "N_BATCH * N_TOKENS", "N_BATCH * N_TOKENS / 4"; a number if the size has no dims. */
 char *emit_size(struct emitter *e, const struct size *size);
+/* "f32 [batch 4, tokens 128, embed 512 / 2]": of one copy on one rank; a number of elements for
+ * what has no dims. */
+char *emit_buffer_shape(struct emitter *e, const struct buffer *buffer);
 /* A C string literal with its quotes. */
 char *emit_string(struct emitter *e, const char *text);
 /* A floating constant that reads back exactly, with a point or an exponent. */

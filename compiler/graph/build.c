@@ -142,15 +142,6 @@ static struct dims without_last(struct dims dims)
 	return dims;
 }
 
-static struct dims without(struct dims dims, uint32_t dim)
-{
-	struct dims rest = {0};
-	for (uint32_t i = 0; i < dims.n; i++)
-		if (dims.at[i] != dim)
-			rest.at[rest.n++] = dims.at[i];
-	return rest;
-}
-
 static struct tensor_id statistic(struct builder *b, const struct model_call *call,
 				  const char *result, const char *what, struct dims dims)
 {
@@ -258,7 +249,7 @@ static void build_call(struct builder *b, const struct model_call *call)
 		b->streams += copies(b);
 	}
 	if (call->op == OPERATOR_cross_entropy) {
-		struct dims rows = without(x, x.at[x.n - 1]);
+		struct dims rows = dims_without(x, x.at[x.n - 1]);
 		struct tensor_id lse = statistic(b, call, name, "lse", rows);
 		struct tensor_id loss = statistic(b, call, name, "rows", rows);
 		fill_call(b, call, at, name, x);
@@ -294,10 +285,11 @@ static void build_carried(struct builder *b)
 {
 	const struct model *m = b->model;
 	struct graph *g = b->graph;
-	g->carried_in = g->carried_out = g->adjoint_in = g->adjoint_out = no_tensor;
+	g->carried_out = g->adjoint_in = g->adjoint_out = no_tensor;
 	if (m->carried_in == NO_ID)
 		return;
-	g->carried_in = b->values[m->carried_in];
+	if (g->carried_in.at == NO_ID)
+		g->carried_in = b->values[m->carried_in];
 	g->carried_out = b->values[m->carried_out];
 	b->tensors.at[g->carried_in.at].carried = true;
 	b->tensors.at[g->carried_out.at].carried = true;
@@ -309,6 +301,51 @@ static void count_regions(struct graph *graph)
 		const struct graph_node *node = &graph->nodes[i];
 		graph->first[node->backward][node->region] = i;
 		graph->count[node->backward][node->region]++;
+	}
+}
+
+/* What enters the layers and is read behind them too is not what they carry: its gradient from there
+ * passes them by. */
+static bool read_behind(const struct builder *b, uint32_t value)
+{
+	const struct model *m = b->model;
+	for (uint32_t i = 0; value != NO_ID && i < m->ncalls; i++)
+		for (uint32_t k = 0; k < m->calls[i].noperands; k++)
+			if (m->calls[i].region == REGION_AFTER && m->calls[i].operands[k] == value)
+				return true;
+	return false;
+}
+
+/* The layers get a copy. */
+static struct tensor_id build_entry(struct builder *b, struct tensor_id from, struct span span)
+{
+	const struct name *name = b->tensors.at[from.at].name;
+	b->region = REGION_BEFORE;
+	struct tensor_id entry =
+		build_tensor(b, ROLE_VALUE, arena_text(b->work->keep, "%s_entering", name->text),
+			     "layers", span, build_dims(b, from));
+	struct graph_node *node = build_node(b, OP_scale, span);
+	node->in[0] = from;
+	node->out[0] = entry;
+	node->scalar[0] = 1;
+	return entry;
+}
+
+static void build_calls(struct builder *b)
+{
+	const struct model *m = b->model;
+	bool copied = read_behind(b, m->carried_in);
+	struct tensor_id first = no_tensor;
+	for (uint32_t i = 0; i < m->ncalls && !b->failed; i++) {
+		enum region region = m->calls[i].region;
+		if (copied && first.at == NO_ID && region == REGION_REPEAT) {
+			first = b->values[m->carried_in];
+			b->values[m->carried_in] = build_entry(b, first, m->calls[i].span);
+			b->graph->carried_in = b->values[m->carried_in];
+		} else if (first.at != NO_ID && region == REGION_AFTER) {
+			b->values[m->carried_in] = first;
+		}
+		build_call(b, &m->calls[i]);
 	}
 }
 
@@ -324,8 +361,8 @@ bool graph_build(const struct plan *plan, struct graph *out, struct work *work)
 	b.dims = dims;
 	build_given(&b);
 	build_tables(&b);
-	for (uint32_t i = 0; i < model->ncalls; i++)
-		build_call(&b, &model->calls[i]);
+	out->carried_in = no_tensor;
+	build_calls(&b);
 	if (b.failed)
 		return false;
 	build_carried(&b);

@@ -62,6 +62,7 @@ GRADIENT(sub);
 GRADIENT(mul);
 GRADIENT(dropout);
 GRADIENT(cross_entropy);
+GRADIENT(copy);
 GRADIENT(nothing);
 
 /* Adds `term` to the gradient of `of`. owned: `term` was made for this. */

@@ -39,6 +39,15 @@ static void term(struct builder *b, enum op op, struct tensor_id of, struct span
 	adjoint_add(b, of, dx, true);
 }
 
+/* Forward, `scale` copies what enters the layers. */
+void gradient_copy(struct builder *b, uint32_t node, struct tensor_id dy)
+{
+	struct graph_node f = forward(b, node);
+	BUG_IF(f.scalar[0] != 1, "a copy times %g", f.scalar[0]);
+	if (adjoint_wanted(b, f.in[0]))
+		adjoint_add(b, f.in[0], dy, false);
+}
+
 void gradient_nothing(struct builder *b, uint32_t node, struct tensor_id dy)
 {
 	(void)b;

@@ -41,12 +41,15 @@ struct tensor {
 	uint32_t param;          /* ROLE_PARAM, ROLE_GRADIENT: index into params; else NO_ID */
 	uint32_t site;           /* ROLE_GRADIENT: which use, from 0 */
 	bool carried;            /* enters or leaves the repeated block */
+	bool again;              /* made once more in the backward pass (part/recompute.h) */
+	bool instead;            /* kept for what is made once more, and for nothing else */
 };
 
 struct graph_node {
 	enum op op;              /* part/ adds operators of its own after OPS */
 	enum region region;
 	bool backward;
+	bool again;              /* a forward node, taken once more (part/recompute.h) */
 	struct span span;
 	const char *group;       /* "attention.core" */
 	uint32_t origin;         /* backward: the forward node it came from; else itself */

@@ -205,5 +205,6 @@ bool rule_fits(const struct verdict *verdict, struct work *work)
 				    instant_text(verdict, work->scratch),
 				    table_short(verdict, work->scratch)));
 	note_state(diag, verdict, work);
+	rules_note_reduce(diag, verdict, work);
 	return false;
 }

@@ -224,19 +224,12 @@ static bool number_holds(const struct demand *demand)
 	return false;
 }
 
-/* The link of an axis: that of a node if ranks along the axis share one. Axes stand outermost
- * first. */
+/* The link of an axis: that of a node if ranks along the axis share one. */
 static const char *link_of(const struct plan *plan, uint32_t axis)
 {
-	int64_t reach = 1, in_node = plan->cluster.devices.i;
-	const char *name;
+	const char *name =
+		rules_crosses(plan, axis) ? plan->cluster_link_name : plan->node_link_name;
 
-	for (uint32_t i = axis; i < plan->naxes; i++)
-		reach *= plan->axes[i].size;
-	if (plan->cluster.nodes.i < 2 || (reach <= in_node && in_node % reach == 0))
-		name = plan->node_link_name;
-	else
-		name = plan->cluster_link_name;
 	return name ? name : "no link";
 }
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/num.h"
+
 #define NEED(name) (1u << RULE_##name)
 
 enum rule_id {
@@ -49,4 +51,38 @@ const char *rules_where(const struct plan *plan)
 const char *rules_article(const char *word)
 {
 	return *word && strchr("aeiouAEIOU", *word) ? "an" : "a";
+}
+
+/* Axes stand outermost first, the last one numbered fastest. */
+bool rules_crosses(const struct plan *plan, uint32_t axis)
+{
+	struct num reach = num_from(1);
+	uint64_t in_node = (uint64_t)plan->cluster.devices.i;
+
+	for (uint32_t i = axis; i < plan->naxes; i++)
+		reach = num_times(reach, (uint64_t)plan->axes[i].size);
+	return plan->cluster.nodes.i > 1 &&
+	       (reach.overflow || reach.value > in_node || in_node % reach.value != 0);
+}
+
+double rules_rate(const struct plan *plan, uint32_t axis)
+{
+	bool crosses = rules_crosses(plan, axis);
+	const struct plan_link *link = crosses ? &plan->cluster_link : &plan->node_link;
+	const char *name = crosses ? plan->cluster_link_name : plan->node_link_name;
+
+	if (!name || link->bandwidth.poisoned)
+		return 0;
+	if (!crosses)
+		return link->bandwidth.f;
+	return link->bandwidth.f * (double)link->rails.i / (double)plan->cluster.devices.i;
+}
+
+const char *rules_time(double seconds, struct arena *arena)
+{
+	if (seconds >= 1)
+		return arena_text(arena, seconds < 10 ? "%.1f s" : "%.0f s", seconds);
+	if (seconds >= 1e-3)
+		return arena_text(arena, "%.1f ms", seconds * 1e3);
+	return arena_text(arena, "%.1f us", seconds * 1e6);
 }

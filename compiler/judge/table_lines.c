@@ -160,19 +160,32 @@ static const char *detail_optimizer(const struct maker *maker, const struct tall
 			  detail_plain(maker, tally));
 }
 
+/* Layers of a slot: of the largest chunk. What blocks hand on has one copy more. */
+static uint64_t layers_of_slot(const struct maker *maker)
+{
+	const struct role *role = &maker->program->roles[maker->verdict->role];
+	uint64_t most = role->chunks ? 0 : maker->program->graph->model->layers;
+
+	for (uint32_t i = 0; role->chunks && i < role->schedule.chunks; i++)
+		if (role->chunks[i].count > most)
+			most = role->chunks[i].count;
+	return most;
+}
+
 /* "32 layers x 16 384 tokens, bf16"; slots are micro-batches kept at once. What blocks hand on has
- * one copy more than there are layers. */
-static const char *detail_activations(const struct maker *maker, const struct tally *tally)
+ * one copy more than there are layers. Nothing of layers where none keeps anything. */
+static const char *detail_kept(const struct maker *maker, enum item item,
+			       const struct tally *tally)
 {
 	const struct plan *plan = maker->program->plan;
 	struct arena *arena = maker->work->keep;
-	uint64_t layers = 1, slots = 1, most = maker->program->graph->model->layers, tokens;
+	uint64_t layers = 1, slots = 1, most = layers_of_slot(maker), tokens;
 	const char *text;
 
 	for (uint32_t i = 0; i < maker->program->nbuffers; i++) {
 		const struct buffer *buffer = &maker->program->buffers[i];
 
-		if (buffer->item != ITEM_ACTIVATIONS)
+		if (buffer->item != item || buffer->life != LIFE_SLOT)
 			continue;
 		layers = buffer->layers > layers ? buffer->layers : layers;
 		slots = buffer->slots > slots ? buffer->slots : slots;
@@ -180,11 +193,23 @@ static const char *detail_activations(const struct maker *maker, const struct ta
 	layers = layers < most ? layers : most;
 	if (!num_mul((uint64_t)plan->train.micro_batch.i, (uint64_t)plan->train.seq_len.i, &tokens))
 		return detail_plain(maker, tally);
-	text = arena_text(arena, "%llu layer%s x %s tokens", (unsigned long long)layers,
-			  layers == 1 ? "" : "s", num_grouped(arena, tokens));
+	text = arena_text(arena, "%s tokens", num_grouped(arena, tokens));
+	if (layers > 1 || most == 1)
+		text = arena_text(arena, "%llu layer%s x %s", (unsigned long long)layers,
+				  layers == 1 ? "" : "s", text);
 	if (slots > 1)
 		text = arena_text(arena, "%s x %llu", text, (unsigned long long)slots);
 	return arena_text(arena, "%s, %s", text, detail_plain(maker, tally));
+}
+
+static const char *detail_activations(const struct maker *maker, const struct tally *tally)
+{
+	return detail_kept(maker, ITEM_ACTIVATIONS, tally);
+}
+
+static const char *detail_recompute(const struct maker *maker, const struct tally *tally)
+{
+	return detail_kept(maker, ITEM_RECOMPUTE, tally);
 }
 
 /* "largest of 7: `mlp_up_grad`, fp32" */
@@ -201,22 +226,21 @@ static const char *detail_of(const struct maker *maker, enum item item, const st
 	static const char *(*const rows[ITEMS])(const struct maker *, const struct tally *) = {
 		[ITEM_WEIGHTS] = detail_weights,     [ITEM_GRADIENTS] = detail_gradients,
 		[ITEM_OPTIMIZER] = detail_optimizer, [ITEM_ACTIVATIONS] = detail_activations,
-		[ITEM_WORKING] = detail_working,
+		[ITEM_RECOMPUTE] = detail_recompute, [ITEM_WORKING] = detail_working,
 	};
 
 	return rows[item] ? rows[item](maker, tally) : detail_plain(maker, tally);
 }
 
-/* Size of a dim on one rank. */
-static uint64_t local_size(const struct maker *maker, const struct buffer *buffer, uint32_t dim)
+/* Ranks that a dim is cut over. */
+static uint64_t ranks_of(const struct maker *maker, const struct buffer *buffer, uint32_t dim)
 {
 	const struct factors *factors = &maker->program->flow->factors;
-	uint64_t size = maker->program->graph->model->dims[dim].padded;
 
-	return size / factors_ranks(factors, spread_cuts(&buffer->spread, factors, dim));
+	return factors_ranks(factors, spread_cuts(&buffer->spread, factors, dim));
 }
 
-/* "16 384 x 128 256": rows of a micro-batch are one number. */
+/* "16 384 x 128 256": rows of a micro-batch are one number, and cut as one. */
 static const char *sizes_text(const struct maker *maker, const struct buffer *buffer)
 {
 	const struct model *model = maker->program->graph->model;
@@ -224,11 +248,15 @@ static const char *sizes_text(const struct maker *maker, const struct buffer *bu
 	const char *text = "";
 
 	for (uint32_t i = 0; i < buffer->dims.n; i++) {
-		uint64_t size = local_size(maker, buffer, buffer->dims.at[i]);
+		uint32_t dim = buffer->dims.at[i];
+		uint64_t size = model->dims[dim].padded, ranks = ranks_of(maker, buffer, dim);
 
-		if (buffer->dims.at[i] == model->batch && i + 1 < buffer->dims.n &&
-		    buffer->dims.at[i + 1] == model->tokens)
-			size *= local_size(maker, buffer, buffer->dims.at[++i]);
+		if (dim == model->batch && i + 1 < buffer->dims.n &&
+		    buffer->dims.at[i + 1] == model->tokens) {
+			size *= model->dims[model->tokens].padded;
+			ranks *= ranks_of(maker, buffer, buffer->dims.at[++i]);
+		}
+		size /= ranks;
 		text = arena_text(arena, "%s%s%s", text, *text ? " x " : "",
 				  num_grouped(arena, size));
 	}

@@ -38,6 +38,8 @@ char *verdict_table(const struct verdict *verdict, struct arena *arena);
 char *verdict_summary(const struct verdict *verdict, struct arena *arena);
 /* The value of "summary" in the JSON document. Its items add up to arena_bytes. */
 void verdict_json(const struct verdict *verdict, struct text *out);
+/* The same without the braces. */
+void verdict_members(const struct verdict *verdict, struct text *out);
 
 /* --dump=verdict */
 void verdict_print(const struct verdict *verdict, const struct work *work, struct text *out);

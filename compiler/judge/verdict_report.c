@@ -75,19 +75,25 @@ static void add_item(struct text *out, const char *name, uint64_t bytes, bool la
 	text_add(out, ", \"bytes\": %llu}%s", (unsigned long long)bytes, last ? "" : ", ");
 }
 
-void verdict_json(const struct verdict *verdict, struct text *out)
+void verdict_members(const struct verdict *verdict, struct text *out)
 {
 	struct figure all[FIGURES];
 
 	figures(verdict, all);
-	text_add(out, "{");
 	for (int i = 0; i < FIGURES; i++)
 		text_add(out, "\"%s\": %llu, ", all[i].name, (unsigned long long)all[i].value);
 	text_add(out, "\"bubble\": %s, \"items\": [", num_double(out->arena, verdict->bubble));
 	for (int i = 0; i < ITEMS; i++)
 		add_item(out, lines_item(i), verdict->at.items[i], false);
 	add_item(out, "gaps", verdict->at.gaps, true);
-	text_add(out, "]}");
+	text_add(out, "]");
+}
+
+void verdict_json(const struct verdict *verdict, struct text *out)
+{
+	text_add(out, "{");
+	verdict_members(verdict, out);
+	text_add(out, "}");
 }
 
 void verdict_print(const struct verdict *verdict, const struct work *work, struct text *out)

@@ -195,6 +195,8 @@ static void weights_and_gradients(struct lower *l, uint32_t i)
 		const char *name = l->graph->tensors[p->gradient[k].at].name->text;
 		out->gradient[k] = param_buffer(l, i, name, ITEM_GRADIENTS,
 						l->program->gradients, LIFE_STEP);
+		if (!sums_here(l, i, k))
+			l->buffers.at[out->gradient[k]].levels = 1;
 		l->buffers.at[out->gradient[k]].part = k ? "tied, second accumulator" : NULL;
 		l->sites[p->gradient[k].at] = (struct site){out->gradient[k], 0};
 	}
@@ -219,6 +221,16 @@ static void optimizer_state(struct lower *l, uint32_t i)
 	l->buffers.at[out->moment1].part = l->buffers.at[out->moment2].part = "moments";
 }
 
+/* What is kept for a part that is computed again, and what that part makes. */
+static void file_recompute(struct buffer *b, const struct tensor *tensor)
+{
+	bool kept = b->life == LIFE_SLOT && tensor->instead;
+	if (!kept && !tensor->again)
+		return;
+	b->item = ITEM_RECOMPUTE;
+	b->part = kept ? "kept instead" : "made again";
+}
+
 /* The tensors that blocks hand on: one copy a block boundary; its gradient: two, in turns. */
 static void carried_buffers(struct lower *l)
 {
@@ -231,6 +243,7 @@ static void carried_buffers(struct lower *l)
 	struct buffer b = buffer_new(l, arena_text(l->work->keep, "carried_%s", x->name->text),
 				     ITEM_ACTIVATIONS, x->type, LIFE_SLOT, x->dims);
 	held_as(l, &b, g->carried_out);
+	file_recompute(&b, &g->tensors[g->carried_in.at]);
 	if (!num_add(l->deepest, 1, &b.layers))
 		l->overflow = true;
 	b.slots = l->slots;
@@ -255,6 +268,22 @@ static void carried_buffers(struct lower *l)
 	l->sites[l->storage[g->adjoint_out.at]] = (struct site){adjoint, 1};
 }
 
+/* Whether a tensor is made on this stage, or comes to it. */
+static bool is_here(const struct lower *l, uint32_t t)
+{
+	const struct tensor *tensor = &l->graph->tensors[t];
+	bool past = stage_past(l->stages, tensor->role == ROLE_ADJOINT, t);
+	if (past)
+		return l->has[REGION_BEFORE] || l->has[REGION_AFTER];
+	return tensor->role == ROLE_CONSTANT || l->has[tensor->region];
+}
+
+/* A gradient that has passed by the layers waits for its micro-batch. */
+static bool waits(const struct lower *l, uint32_t t)
+{
+	return stage_past(l->stages, true, t) && l->has[REGION_BEFORE];
+}
+
 static void tensor_buffer(struct lower *l, uint32_t t)
 {
 	const struct tensor *tensor = &l->graph->tensors[t];
@@ -262,13 +291,17 @@ static void tensor_buffer(struct lower *l, uint32_t t)
 	enum item item = constant ? ITEM_DATA : ITEM_ACTIVATIONS;
 	enum life life = constant ? LIFE_RUN : adjoint ? LIFE_TURN : LIFE_SLOT;
 	if (l->sites[t].buffer != NO_ID || l->storage[t] != t || tensor->role == ROLE_GIVEN ||
-	    tensor->param != NO_ID || (!constant && !l->has[tensor->region]))
+	    tensor->param != NO_ID || !is_here(l, t))
 		return;
 	if (!constant && !l->outlives[t]) {
 		life = LIFE_SEGMENT;
 		item = ITEM_WORKING;
 	} else if (adjoint) {
 		item = ITEM_WORKING;
+	}
+	if (waits(l, t)) {
+		life = LIFE_SLOT;
+		item = ITEM_COMM;
 	}
 	l->span = tensor->span;
 	struct buffer b = buffer_new(l, tensor->name->text, item, tensor->type, life, tensor->dims);
@@ -279,6 +312,7 @@ static void tensor_buffer(struct lower *l, uint32_t t)
 		b.layers = l->deepest;
 	if (t == l->graph->logits.at)
 		b.part = "logits";
+	file_recompute(&b, tensor);
 	b.from = NO_ID;
 	l->sites[t].buffer = buffer_add(l, b);
 }

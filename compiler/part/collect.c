@@ -170,6 +170,7 @@ static struct tensor_id mend_factor(struct collector *c, uint32_t tensor, struct
 		if (mask >> f & 1)
 			spread.at[f] = cuts ? to->at[factor] : cut_whole;
 	struct tensor_id local = new_local(c, tensor, spread);
+	c->tensors.at[local.at].region = c->node->region;
 	struct graph_node *node = add_node(c, op);
 	node->in[0] = from;
 	node->out[0] = local;
@@ -503,6 +504,17 @@ static void regions_of_makers(struct graph *g)
 		}
 }
 
+static const bool *settled(const struct collector *c)
+{
+	bool *out = ARENA_ARRAY(c->work->keep, bool, c->tensors.n + 1);
+	for (uint32_t i = 0; i < c->versions.n; i++) {
+		const struct version *v = &c->versions.at[i];
+		out[v->local.at] = spread_same(&c->spreads.at[v->local.at], &c->wanted[v->tensor],
+					       c->factors.n);
+	}
+	return out;
+}
+
 static void finish(struct collector *c, struct flow *out)
 {
 	struct graph *g = &out->graph;
@@ -534,6 +546,7 @@ static void finish(struct collector *c, struct flow *out)
 	}
 	regions_of_makers(g);
 	out->spreads = c->spreads.at;
+	out->settled = settled(c);
 	out->factors = c->factors;
 }
 

@@ -19,6 +19,7 @@ struct op_row rank_op_row(uint32_t op);
 struct flow {
 	struct graph graph;           /* nodes and tensors of a rank; dims are still global names */
 	const struct spread *spreads; /* by tensor: divides the sizes of its dims */
+	const bool *settled;          /* by tensor: it is in the spread in which it is kept */
 	struct factors factors;
 };
 

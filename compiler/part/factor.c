@@ -11,15 +11,6 @@ static bool uses(const struct strategy *s, uint32_t axis)
 	return false;
 }
 
-static struct dims without(struct dims dims, uint32_t dim)
-{
-	struct dims rest = {0};
-	for (uint32_t i = 0; i < dims.n; i++)
-		if (dims.at[i] != dim)
-			rest.at[rest.n++] = dims.at[i];
-	return rest;
-}
-
 static void add(struct factors *factors, struct factor factor)
 {
 	BUG_IF(factors->n == FACTOR_MAX, "more than %d factors in a mesh", FACTOR_MAX);
@@ -29,18 +20,18 @@ static void add(struct factors *factors, struct factor factor)
 /* Copies are the inner part of the axis, so that ranks that share a key/value head are neighbours
  * and heads stay contiguous blocks. */
 static void add_tensor(struct factors *factors, struct factor factor, const struct strategy *s,
-		       struct work *work)
+		       int64_t ncopies, struct work *work)
 {
 	factor.tensor = s->dims;
 	factor.strategy = s;
-	if (s->replicate <= 1) {
+	if (ncopies <= 1) {
 		add(factors, factor);
 		return;
 	}
 	struct factor copies = factor;
-	factor.size /= s->replicate;
-	copies.size = s->replicate;
-	copies.tensor = without(s->dims, s->replicate_dim);
+	factor.size /= ncopies;
+	copies.size = ncopies;
+	copies.tensor = dims_without(s->dims, s->replicate_dim);
 	copies.name = name_of(work->names,
 			      arena_text(work->keep, "%s_copies", factor.name->text));
 	add(factors, factor);
@@ -73,7 +64,7 @@ struct factors factors_of(const struct plan *plan, struct work *work)
 		factor.pipeline = uses(pipeline, i);
 		factor.strategy = factor.data ? data : factor.pipeline ? pipeline : NULL;
 		if (uses(tensor, i))
-			add_tensor(&factors, factor, tensor, work);
+			add_tensor(&factors, factor, tensor, plan_copies(plan, tensor, i), work);
 		else
 			add(&factors, factor);
 	}

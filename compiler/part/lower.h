@@ -130,6 +130,8 @@ void lower_begin(struct lower *l, struct role *role);
 void lower_merge(struct lower *l, struct role *role);
 
 /* ---- reductions (update.c) ---- */
+/* Whether this stage adds to a use of a parameter, and has its sum then. */
+bool sums_here(const struct lower *l, uint32_t param, uint32_t site);
 /* Factors that split the batch, or everything else. */
 uint32_t factors_where(const struct lower *l, bool data);
 

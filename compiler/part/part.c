@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "part/recompute.h"
 
 static const char *const strategy_names[] = {"data",     "zero",    "tensor", "sequence",
 					     "pipeline", "context", "expert"};
@@ -26,14 +27,6 @@ static bool refuse(const struct plan *plan, struct work *work)
 			diag_add(work->diags, E0901, s->span,
 				 "`%s` over more than one rank cannot be emitted yet",
 				 strategy_names[s->kind]);
-	}
-	for (uint32_t i = 0; i < plan->nrecompute; i++) {
-		if (plan->recompute[i].kind == RECOMPUTE_NONE)
-			continue;
-		refused = true;
-		if (!work->check_only)
-			diag_add(work->diags, E0901, plan->recompute[i].span,
-				 "recompute cannot be emitted yet");
 	}
 	return refused;
 }
@@ -222,6 +215,21 @@ static void types(struct lower *l)
 	l->program->statistics = l->program->compute == RT_F64 ? RT_F64 : RT_F32;
 }
 
+/* What this stage sends past the layers, or gets so. */
+static void past_buffers(struct lower *l, struct role *role)
+{
+	for (int backward = 0; backward < 2; backward++) {
+		uint32_t n = l->stages->npast[backward];
+		uint32_t *buffers = ARENA_ARRAY(l->work->keep, uint32_t, n + 1);
+		if (!l->has[REGION_BEFORE] && !l->has[REGION_AFTER])
+			n = 0;
+		for (uint32_t i = 0; i < n; i++)
+			buffers[i] = l->sites[l->stages->past[backward][i]].buffer;
+		role->past[backward] = buffers;
+		role->npast[backward] = n;
+	}
+}
+
 static void finish(struct lower *l, struct role *role)
 {
 	struct program *p = l->program;
@@ -233,6 +241,7 @@ static void finish(struct lower *l, struct role *role)
 	role->carried = l->carried;
 	role->adjoint = l->adjoint;
 	role->received = l->arrived;
+	past_buffers(l, role);
 	p->roles = role;
 	p->nroles = 1;
 	p->buffers = l->buffers.at;
@@ -276,6 +285,30 @@ static struct role *cut_stage(struct lower *l, uint32_t stage)
 	return role;
 }
 
+/* The graph of a stage's ranks; stages with the same recompute share one. */
+static void take_flow(struct lower *l, const struct flow *flow)
+{
+	l->flow = flow;
+	l->graph = &flow->graph;
+	l->storage = storage_of(l->graph, l->work->keep);
+	l->outlives = outlives_of(l->graph, l->storage, l->work->keep);
+	l->sites = ARENA_ARRAY(l->work->keep, struct site, l->graph->ntensors + 1);
+}
+
+static void flow_of_stage(struct lower *l, uint32_t stage, const struct flow **made)
+{
+	const struct recompute *how = recompute_of(l->plan, stage);
+	if (!how)
+		return;
+	const struct flow **flow = &made[how - l->plan->recompute];
+	if (!*flow) {
+		struct flow *one = ARENA_NEW(l->work->keep, struct flow);
+		flow_recompute(l->flow, how, one, l->work);
+		*flow = one;
+	}
+	take_flow(l, *flow);
+}
+
 /* Groups are numbered alike on all stages. */
 static void part_stage(struct lower *l, struct role *role)
 {
@@ -297,19 +330,21 @@ static bool part_stages(const struct lower *start, uint32_t lanes, struct progra
 	struct arena *keep = l.work->keep;
 	struct program *last = NULL;
 	bool good = true;
+	const struct flow **made =
+		ARENA_ARRAY(keep, const struct flow *, l.plan->nrecompute + 1);
 	data_group(&l);
 	uint32_t pipeline = l.stages->n > 1 ? group_of(&l, pipeline_factors(&l)) : 0;
 	for (uint32_t stage = 0; stage < l.stages->n && good; stage++) {
 		struct lower one = *start;
 		struct program *p = stage == 0 ? out : ARENA_NEW(keep, struct program);
-		*p = (struct program){.plan = l.plan, .graph = l.graph, .flow = l.flow,
+		flow_of_stage(&one, stage, made);
+		*p = (struct program){.plan = l.plan, .graph = one.graph, .flow = one.flow,
 				      .stage = stage, .stages = l.stages->n,
 				      .pipeline_group = pipeline};
 		one.program = p;
 		one.groups.at = l.groups.at;
 		one.groups.n = l.groups.n;
 		one.groups.room = l.groups.room;
-		one.sites = ARENA_ARRAY(keep, struct site, l.graph->ntensors + 1);
 		p->params = ARENA_ARRAY(keep, struct param_buffers, l.graph->nparams + 1);
 		types(&one);
 		struct role *role = cut_stage(&one, stage);
@@ -338,12 +373,11 @@ bool part_build(const struct graph *graph, struct program *out, struct work *wor
 	if (refuse(graph->plan, work) || !flow_build(graph, flow, work))
 		return false;
 	const struct graph *local = &flow->graph;
-	struct lower l = {.plan = graph->plan, .graph = local, .flow = flow, .model = graph->model,
-			  .work = work, .program = out, .stages = stages};
+	struct lower l = {.plan = graph->plan, .model = graph->model, .work = work, .program = out,
+			  .stages = stages};
 	int64_t lanes = graph->plan->train.lanes.i / graph->plan->data_ranks;
-	l.storage = storage_of(local, work->keep);
-	l.outlives = outlives_of(local, l.storage, work->keep);
+	take_flow(&l, flow);
 	l.levels = log2_of(lanes) + 1;
-	return stages_cut(local, l.storage, stages, work) &&
-	       part_stages(&l, (uint32_t)lanes, out);
+	stages_cut(local, l.storage, stages, work);
+	return part_stages(&l, (uint32_t)lanes, out);
 }

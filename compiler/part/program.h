@@ -76,7 +76,8 @@ enum { STEP_TRANS_A = 1, STEP_TRANS_B = 2, STEP_ADDS = 4, STEP_CAUSAL = 8,
        STEP_WHOLE = 16, /* rows: all layers of uses[0], padding between them included */
        STEP_SHARD = 32, /* rows: this rank's slice of them */
        STEP_WIDE = 64,  /* the result of a matmul is wider than its operands */
-       STEP_FLAT = 128  /* rows: the slices of all ranks, of one layer */ };
+       STEP_FLAT = 128, /* rows: the slices of all ranks, of one layer */
+       STEP_CHUNK = 256 /* rows: those layers of uses[0] that the turn is about */ };
 
 struct step {
 	enum step_kind kind;
@@ -141,10 +142,14 @@ struct role {
 	bool has[REGIONS];          /* what stands before the layers, layers, what stands after */
 	struct rt_schedule schedule;
 	uint32_t lanes;          /* of a rank */
-	struct body start, begin, forward, backward, merge, update;
+	/* merge_sums follows the last forward of a lane, merge its last backward through a chunk */
+	struct body start, begin, forward, backward, merge_sums, merge, update;
 	uint32_t tokens, targets, control, sums, logits; /* buffers the runtime knows; or NO_ID */
 	/* stages hand on `carried` and give back `adjoint`; what has arrived waits in `received` */
 	uint32_t carried, adjoint, received;
+	/* what passes by the layers, and its gradients; on the first stage and the last */
+	const uint32_t *past[2];
+	uint32_t npast[2];
 };
 
 /* The order of a matmul's uses: workspace last; bias NO_ID if absent. */

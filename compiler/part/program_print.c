@@ -100,6 +100,7 @@ static void print_role(const struct program *p, const struct role *role, struct 
 	print_body(p, "begin", &role->begin, out);
 	print_body(p, "forward", &role->forward, out);
 	print_body(p, "backward", &role->backward, out);
+	print_body(p, "merge_sums", &role->merge_sums, out);
 	print_body(p, "merge", &role->merge, out);
 	print_body(p, "update", &role->update, out);
 }

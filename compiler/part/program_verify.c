@@ -140,6 +140,22 @@ static void verify_stages(const struct program *a, const struct program *b)
 	}
 }
 
+/* What passes by the layers is the same at both ends. */
+static void verify_past(const struct program *first, const struct program *last)
+{
+	const struct role *x = &first->roles[0], *y = &last->roles[0];
+	for (int backward = 0; backward < 2; backward++) {
+		BUG_IF(x->npast[backward] != y->npast[backward],
+		       "the last stage does not know what passes by the layers");
+		for (uint32_t i = 0; i < x->npast[backward]; i++) {
+			const struct buffer *a = &first->buffers[x->past[backward][i]];
+			const struct buffer *b = &last->buffers[y->past[backward][i]];
+			BUG_IF(a->name != b->name || a->bytes != b->bytes,
+			       "`%s` does not pass by the layers whole", a->name->text);
+		}
+	}
+}
+
 /* Collectives of a body over a group that spans stages. */
 static uint32_t spanning(const struct program *p, const struct body *body, uint32_t pipeline,
 			 uint32_t *groups)
@@ -176,8 +192,9 @@ static void verify_names(const struct program *p)
 
 static void verify_role(const struct program *p, const struct role *role)
 {
-	const struct body *bodies[] = {&role->start,	&role->begin, &role->forward,
-				       &role->backward, &role->merge, &role->update};
+	const struct body *bodies[] = {&role->start,	&role->begin,	   &role->forward,
+				       &role->backward, &role->merge_sums, &role->merge,
+				       &role->update};
 	for (uint32_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
 		verify_body(p, bodies[i]);
 	BUG_IF(role->lanes == 0 || role->schedule.micro_batches % role->lanes,
@@ -202,6 +219,8 @@ void program_verify(const struct program *program)
 	struct arena *arena = arena_new();
 	for (const struct program *p = program; p; p = p->next) {
 		verify_program(p, arena);
+		if (p != program && !p->next)
+			verify_past(program, p);
 		if (!p->next)
 			continue;
 		verify_stages(p, p->next);

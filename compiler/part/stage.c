@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "part/stage.h"
 
+#include "base/bug.h"
 #include "part/turns.h"
 
 /* `even` and `spread`: equal runs, the first ones a layer longer where they do not divide. */
@@ -24,10 +25,12 @@ static void cut_schedule(const struct graph *graph, struct stages *out, struct a
 {
 	const struct plan *plan = graph->plan;
 	bool gpipe = out->n > 1 && name_is(plan->pipeline.schedule.word, "gpipe");
+	bool past = out->npast[false] || out->npast[true];
 	out->schedule = (struct rt_schedule){.kind = gpipe ? RT_GPIPE : RT_1F1B,
 					     .micro_batches = (uint32_t)plan->micro_batches,
 					     .stages = out->n,
-					     .chunks = out->chunks};
+					     .chunks = out->chunks,
+					     .past = past};
 	if (out->n > 1)
 		out->walks = turns_walks(&out->schedule, arena);
 }
@@ -64,62 +67,60 @@ static bool handed_on(const struct graph *g, const uint32_t *storage, uint32_t t
 	return false;
 }
 
-static bool crosses(const struct graph *g, const uint32_t *storage, const struct graph_node *node,
-		    struct tensor_id id)
+bool stage_past(const struct stages *stages, bool backward, uint32_t tensor)
 {
-	if (id.at == NO_ID)
-		return false;
-	const struct tensor *t = &g->tensors[id.at];
-	bool made = t->role == ROLE_VALUE || t->role == ROLE_STATISTIC || t->role == ROLE_ADJOINT;
-	return made && t->region != node->region && !handed_on(g, storage, id.at);
-}
-
-static bool check_tensors(const struct graph *g, const uint32_t *storage, struct work *work)
-{
-	for (uint32_t i = 0; i < g->nnodes; i++)
-		for (uint32_t k = 0; k < g->nodes[i].nin; k++) {
-			struct tensor_id in = g->nodes[i].in[k];
-			if (!crosses(g, storage, &g->nodes[i], in))
-				continue;
-			diag_add(work->diags, E0901, g->nodes[i].span,
-				 "a pipeline hands on one tensor: `%s`, made elsewhere, cannot be "
-				 "emitted yet",
-				 g->tensors[in.at].name->text);
-			return false;
-		}
-	return true;
-}
-
-static bool check_params(const struct graph *g, const struct stages *stages, struct work *work)
-{
-	for (uint32_t i = 0; i < g->nparams; i++) {
-		uint32_t regions = stages->regions[i];
-		bool repeated = regions >> REGION_REPEAT & 1;
-		if (!repeated || (regions & (regions - 1)) == 0)
-			continue;
-		diag_add(work->diags, E0901, g->params[i].span,
-			 "`%s`, used by the layers and outside of them, cannot be emitted in a "
-			 "pipeline yet",
-			 g->params[i].path);
-		return false;
-	}
-	return true;
-}
-
-/* Lanes of a rank are merged as their last micro-batch ends: only where a stage has at most one
- * lane under way on its way back is that in order. */
-static bool check_lanes(const struct plan *plan, struct work *work)
-{
-	if (plan->train.lanes.i <= plan->data_ranks ||
-	    name_is(plan->pipeline.schedule.word, "1f1b"))
-		return true;
-	diag_add(work->diags, E0901, plan->train.lanes.span,
-		 "several lanes a rank with schedule `%s` cannot be emitted yet",
-		 plan->pipeline.schedule.word->text);
+	for (uint32_t i = 0; i < stages->npast[backward]; i++)
+		if (stages->past[backward][i] == tensor)
+			return true;
 	return false;
 }
 
-bool stages_cut(const struct graph *local, const uint32_t *storage, struct stages *out,
+/* The language lets nothing but the carried tensor into the layers or out of them (E0214). */
+static void find_past_of(const struct graph *g, const uint32_t *storage, bool backward,
+			 struct stages *out, struct arena *arena)
+{
+	enum region from = backward ? REGION_AFTER : REGION_BEFORE;
+	enum region to = backward ? REGION_BEFORE : REGION_AFTER;
+	uint32_t *past = ARENA_ARRAY(arena, uint32_t, g->ntensors + 1);
+	out->past[backward] = past;
+	for (uint32_t i = 0; i < g->nnodes; i++)
+		for (uint32_t k = 0; k < g->nodes[i].nin; k++) {
+			struct tensor_id in = g->nodes[i].in[k];
+			if (in.at == NO_ID)
+				continue;
+			const struct tensor *t = &g->tensors[in.at];
+			bool adjoint = t->role == ROLE_ADJOINT;
+			bool made = adjoint || t->role == ROLE_VALUE || t->role == ROLE_STATISTIC;
+			if (!made || adjoint != backward || t->region == g->nodes[i].region ||
+			    handed_on(g, storage, in.at) ||
+			    stage_past(out, backward, storage[in.at]))
+				continue;
+			BUG_IF(t->region != from || g->nodes[i].region != to,
+			       "`%s` crosses the border of the layers", t->name->text);
+			past[out->npast[backward]++] = storage[in.at];
+		}
+}
+
+static void find_past(const struct graph *g, const uint32_t *storage, struct stages *out,
+		      struct arena *arena)
+{
+	if (out->n == 1)
+		return;
+	find_past_of(g, storage, false, out, arena);
+	find_past_of(g, storage, true, out, arena);
+}
+
+/* No tie crosses the border of the repeated block (E0217). */
+static void verify_uses(const struct graph *g, const struct stages *stages)
+{
+	for (uint32_t i = 0; i < g->nparams; i++) {
+		uint32_t regions = stages->regions[i];
+		BUG_IF(regions >> REGION_REPEAT & 1 && (regions & (regions - 1)) != 0,
+		       "`%s` is used by the layers and outside of them", g->params[i].path);
+	}
+}
+
+void stages_cut(const struct graph *local, const uint32_t *storage, struct stages *out,
 		struct work *work)
 {
 	const struct plan *plan = local->plan;
@@ -127,10 +128,10 @@ bool stages_cut(const struct graph *local, const uint32_t *storage, struct stage
 	if (out->n > 1)
 		out->chunks = (uint32_t)plan->pipeline.chunks.i;
 	out->layers = cut_layers(local, out->n * out->chunks, work->keep);
-	cut_schedule(local, out, work->keep);
 	find_uses(local, out, work->keep);
-	return out->n == 1 || (check_tensors(local, storage, work) &&
-			       check_params(local, out, work) && check_lanes(plan, work));
+	verify_uses(local, out);
+	find_past(local, storage, out, work->keep);
+	cut_schedule(local, out, work->keep);
 }
 
 void stage_regions(const struct stages *stages, uint32_t stage, bool has[REGIONS])

@@ -12,12 +12,18 @@ struct stages {
 	const struct rt_walk *walks;    /* by stage */
 	const uint8_t *regions;         /* by parameter: bit r = used in region r */
 	const uint8_t (*sites)[SITES_MAX]; /* by parameter and use: its region */
+	/* Tensors that pass by the layers, and their gradients: from the first stage to the last,
+	 * and back. By storage, in the order in which they are read first. */
+	const uint32_t *past[2];
+	uint32_t npast[2];
 };
 
-/* False with E0901 for what no stage can hand on: a tensor beside the carried one that crosses a
- * boundary, a weight of the layers that is used outside of them. */
-bool stages_cut(const struct graph *local, const uint32_t *storage, struct stages *out,
+/* Cuts the graph of a rank. storage: by tensor, the one whose buffer it shares. */
+void stages_cut(const struct graph *local, const uint32_t *storage, struct stages *out,
 		struct work *work);
+
+/* Whether a tensor, by storage, is one of those. */
+bool stage_past(const struct stages *stages, bool backward, uint32_t tensor);
 
 /* Regions of a stage. */
 void stage_regions(const struct stages *stages, uint32_t stage, bool has[REGIONS]);

@@ -5,11 +5,12 @@
 
 #include "base/bug.h"
 
-static void walk_new(struct rt_walk *walk, uint32_t turns, struct arena *arena)
+static void walk_new(struct rt_walk *walk, const struct rt_schedule *s, struct arena *arena)
 {
+	uint32_t turns = rt_schedule_turns(s);
 	*walk = (struct rt_walk){
 		.turns = ARENA_ARRAY(arena, struct rt_turn, turns),
-		.transfers = ARENA_ARRAY(arena, struct rt_transfer, 2 * (size_t)turns),
+		.transfers = ARENA_ARRAY(arena, struct rt_transfer, rt_schedule_transfers(s)),
 		.first = ARENA_ARRAY(arena, uint32_t, turns + 2),
 		.taken = ARENA_ARRAY(arena, uint32_t, turns),
 		.free = ARENA_ARRAY(arena, uint32_t, turns),
@@ -28,7 +29,7 @@ struct rt_walk *turns_walks(const struct rt_schedule *s, struct arena *arena)
 	for (uint32_t i = 0; i < s->stages; i++) {
 		struct rt_schedule one = *s;
 		one.stage = i;
-		walk_new(&walks[i], rt_schedule_turns(s), arena);
+		walk_new(&walks[i], s, arena);
 		rt_schedule_walk(&one, &clock, &walks[i]);
 	}
 	return walks;
@@ -46,6 +47,7 @@ struct replay {
 	uint32_t *slots, *received; /* by copy: what it holds (chunk * m + micro-batch) or FREE */
 	uint32_t *next;             /* by chunk: the micro-batch that goes backward next */
 	uint8_t *done;              /* by key: 1 taken */
+	uint8_t *past[2];           /* by micro-batch: what passes by the layers, its gradient is here */
 };
 
 static uint32_t what(const struct replay *r, uint32_t chunk, uint32_t micro_batch)
@@ -58,21 +60,58 @@ static const char *fault(const struct replay *r, uint32_t i, const char *text)
 	return arena_text(r->arena, "stage %u, turn %u: %s", r->stage, i, text);
 }
 
-static const char *replay_arrivals(struct replay *r, uint32_t i)
+/* What is sent has been made, and is still there. */
+static const char *replay_sent(struct replay *r, uint32_t i, const struct rt_transfer *t)
 {
-	for (uint32_t k = r->walk->first[i]; k < r->walk->first[i + 1]; k++) {
+	uint32_t mine = what(r, t->chunk, t->micro_batch);
+	if (mine >= r->s->chunks * r->s->micro_batches ||
+	    !r->done[rt_schedule_key(r->s, t->backward, t->chunk, t->micro_batch)])
+		return fault(r, i, "a message leaves before it is made");
+	if (!t->backward && (t->slot >= r->walk->slots || r->slots[t->slot] != mine))
+		return fault(r, i, "a message leaves from a copy that is not its own");
+	return NULL;
+}
+
+/* It stays beside what its micro-batch keeps. */
+static const char *replay_past(struct replay *r, uint32_t i, const struct rt_transfer *t)
+{
+	if (t->slot >= r->walk->slots || r->slots[t->slot] != what(r, t->chunk, t->micro_batch))
+		return fault(r, i, "a message arrives in a copy that is not its own");
+	r->past[t->backward][t->micro_batch] = 1;
+	return NULL;
+}
+
+static const char *replay_received(struct replay *r, uint32_t i, const struct rt_transfer *t)
+{
+	uint32_t *copies = t->backward ? r->received : r->slots;
+	uint32_t most = t->backward ? r->walk->received : r->walk->slots;
+	if (t->past)
+		return replay_past(r, i, t);
+	if (t->slot >= most || copies[t->slot] != FREE)
+		return fault(r, i, "a message arrives in a copy that is in use");
+	copies[t->slot] = what(r, t->chunk, t->micro_batch);
+	return NULL;
+}
+
+static const char *replay_messages(struct replay *r, uint32_t i)
+{
+	const char *found = NULL;
+	for (uint32_t k = r->walk->first[i]; k < r->walk->first[i + 1] && !found; k++) {
 		const struct rt_transfer *t = &r->walk->transfers[k];
-		uint32_t *copies = t->backward ? r->received : r->slots;
-		uint32_t most = t->backward ? r->walk->received : r->walk->slots;
 		if (k > r->walk->first[i] && t[-1].edge >= t->edge)
 			return fault(r, i, "messages are not in the order of their edges");
-		if (!t->receive)
-			continue;
-		if (t->slot >= most || copies[t->slot] != FREE)
-			return fault(r, i, "a message arrives in a copy that is in use");
-		copies[t->slot] = what(r, t->chunk, t->micro_batch);
+		found = t->receive ? replay_received(r, i, t) : replay_sent(r, i, t);
 	}
-	return NULL;
+	return found;
+}
+
+/* Whether what passes by the layers is needed and not here. */
+static bool past_missing(const struct replay *r, const struct rt_turn *turn)
+{
+	uint32_t stage = turn->backward ? 0 : r->s->stages - 1;
+	uint32_t chunk = turn->backward ? 0 : r->s->chunks - 1;
+	return r->s->past && r->s->stages > 1 && r->stage == stage && turn->chunk == chunk &&
+	       !r->past[turn->backward][turn->micro_batch];
 }
 
 static const char *replay_forward(struct replay *r, uint32_t i, const struct rt_turn *turn,
@@ -119,6 +158,8 @@ static const char *replay_turn(struct replay *r, uint32_t i)
 	    !r->done[rt_schedule_key(r->s, false, turn->chunk, turn->micro_batch)])
 		return fault(r, i, "backward before forward");
 	bool arrives = rt_schedule_neighbour(r->s, r->stage, turn, true, &other, &chunk);
+	if (past_missing(r, turn))
+		return fault(r, i, "what passes by the layers has not been received");
 	return turn->backward ? replay_backward(r, i, turn, arrives)
 			      : replay_forward(r, i, turn, arrives);
 }
@@ -142,9 +183,11 @@ static const char *stage_fault(const struct rt_schedule *s, const struct rt_walk
 			   .slots = copies_free(arena, walk->slots),
 			   .received = copies_free(arena, walk->received),
 			   .next = ARENA_ARRAY(arena, uint32_t, s->chunks),
-			   .done = ARENA_ARRAY(arena, uint8_t, turns)};
+			   .done = ARENA_ARRAY(arena, uint8_t, turns),
+			   .past = {ARENA_ARRAY(arena, uint8_t, s->micro_batches),
+				    ARENA_ARRAY(arena, uint8_t, s->micro_batches)}};
 	for (uint32_t i = 0; i <= turns && !found; i++) {
-		found = replay_arrivals(&r, i);
+		found = replay_messages(&r, i);
 		if (!found && i < turns)
 			found = replay_turn(&r, i);
 	}
@@ -177,10 +220,12 @@ static const struct rt_transfer *first_open(const struct meeting *m, uint32_t st
 static const char *stage_of_message(const struct rt_transfer *t, uint32_t stage,
 				    struct arena *arena)
 {
+	static const char *const whats[2][2] = {
+		{"the result", "the gradient"},
+		{"what passes by the layers", "the gradient of what passes by the layers"}};
 	return arena_text(arena, "stage %u %s %s of micro-batch %u %s stage %u", stage,
-			  t->receive ? "receives" : "sends",
-			  t->backward ? "the gradient" : "the result", t->micro_batch,
-			  t->receive ? "from" : "to", t->peer);
+			  t->receive ? "receives" : "sends", whats[t->past][t->backward],
+			  t->micro_batch, t->receive ? "from" : "to", t->peer);
 }
 
 /* Both ends of a message are in their lists: it goes through. */
@@ -195,7 +240,7 @@ static const char *meet(struct meeting *m, uint32_t stage, bool *moved, struct a
 		if (!other)
 			continue;
 		if (other->edge != mine->edge || other->backward != mine->backward ||
-		    other->micro_batch != mine->micro_batch)
+		    other->past != mine->past || other->micro_batch != mine->micro_batch)
 			return arena_text(arena, "the ends of a message disagree: %s, %s",
 					  stage_of_message(mine, stage, arena),
 					  stage_of_message(other, mine->peer, arena));
@@ -271,7 +316,6 @@ static const char *meeting_fault(struct meeting *m, struct arena *arena)
 const char *turns_fault(const struct rt_schedule *s, const struct rt_walk *walks,
 			   struct arena *arena)
 {
-	uint32_t turns = rt_schedule_turns(s);
 	struct meeting m = {.s = s,
 			    .walks = walks,
 			    .list = ARENA_ARRAY(arena, uint32_t, s->stages),
@@ -279,7 +323,7 @@ const char *turns_fault(const struct rt_schedule *s, const struct rt_walk *walks
 	const char *found = NULL;
 	for (uint32_t i = 0; i < s->stages && !found; i++) {
 		found = stage_fault(s, &walks[i], i, arena);
-		m.through[i] = ARENA_ARRAY(arena, bool, 2 * (size_t)turns + 1);
+		m.through[i] = ARENA_ARRAY(arena, bool, rt_schedule_transfers(s) + 1);
 	}
 	return found ? found : meeting_fault(&m, arena);
 }

@@ -54,33 +54,59 @@ static void accumulate(struct lower *l, uint32_t from, uint32_t to, int8_t level
 }
 
 /* A level that waits is added to the one below and empty again: the next lane starts from zero. */
-static void merge(struct lower *l, uint32_t buffer)
+static void merge(struct lower *l, uint32_t buffer, uint32_t flags)
 {
 	accumulate(l, buffer, buffer, 1);
+	l->steps.at[l->steps.n - 1].flags |= flags;
 	clear(l, buffer);
+	l->steps.at[l->steps.n - 1].flags |= flags;
 	l->steps.at[l->steps.n - 1].uses[0].level_plus = 1;
+}
+
+bool sums_here(const struct lower *l, uint32_t param, uint32_t site)
+{
+	return l->here[param] && l->has[l->stages->sites[param][site]];
 }
 
 void lower_begin(struct lower *l, struct role *role)
 {
 	for (uint32_t i = 0; i < l->graph->nparams; i++)
-		for (uint32_t k = 0; l->here[i] && k < l->graph->params[i].sites; k++)
-			clear(l, l->program->params[i].gradient[k]);
+		for (uint32_t k = 0; k < l->graph->params[i].sites; k++)
+			if (sums_here(l, i, k))
+				clear(l, l->program->params[i].gradient[k]);
 	clear(l, l->sums);
 	role->begin = body_once(l, segment_end(l, "begin_step", l->plan->span, PHASE_UPDATE,
 					       REGION_BEFORE, false));
 }
 
+/* Lanes of what stands in `region`; of the layers, those that a turn has been through: chunks are
+ * at other lanes. */
+static void merge_region(struct lower *l, enum region region)
+{
+	uint32_t flags = region == REGION_REPEAT && l->stages->n > 1 ? STEP_CHUNK : 0;
+	for (uint32_t i = 0; i < l->graph->nparams; i++)
+		for (uint32_t k = 0; k < l->graph->params[i].sites; k++)
+			if (sums_here(l, i, k) && l->stages->sites[i][k] == region)
+				merge(l, l->program->params[i].gradient[k], flags);
+}
+
 void lower_merge(struct lower *l, struct role *role)
 {
+	static const char *const names[REGIONS] = {"merge_embed_lanes", "merge_layer_lanes",
+						   "merge_head_lanes"};
+	static const enum chunk_when whens[REGIONS] = {FIRST_CHUNK, EVERY_CHUNK, LAST_CHUNK};
+	struct span span = l->plan->train.lanes.span;
 	if (l->levels == 1)
 		return;
-	for (uint32_t i = 0; i < l->graph->nparams; i++)
-		for (uint32_t k = 0; l->here[i] && k < l->graph->params[i].sites; k++)
-			merge(l, l->program->params[i].gradient[k]);
-	merge(l, l->sums);
-	role->merge = body_once(l, segment_end(l, "merge_lanes", l->plan->train.lanes.span,
-					       PHASE_UPDATE, REGION_BEFORE, false));
+	merge(l, l->sums, 0);
+	body_sweep(l, &role->merge_sums, "merge_sums", span, PHASE_UPDATE, false);
+	for (enum region region = 0; region < REGIONS; region++) {
+		uint32_t at = role->merge.nsweeps;
+		merge_region(l, region);
+		body_sweep(l, &role->merge, names[region], span, PHASE_UPDATE, false);
+		if (role->merge.nsweeps > at)
+			((struct sweep *)role->merge.sweeps)[at].when = whens[region];
+	}
 }
 
 uint32_t factors_where(const struct lower *l, bool data)
@@ -172,12 +198,6 @@ static void reduce_gradient(struct lower *l, uint32_t param, uint32_t site, bool
 	if (!each || zero_cuts_gradients(l))
 		reduce_shards(l, param, buffer, partial & data & ~p->flat);
 	reduce_shards(l, param, buffer, partial & ~data);
-}
-
-/* Whether this stage adds to a use of a parameter, which has its sum then. */
-static bool sums_here(const struct lower *l, uint32_t param, uint32_t site)
-{
-	return l->here[param] && l->has[l->stages->sites[param][site]];
 }
 
 /* A tied weight with two homes: each gets the sums of the uses that the other one has. */

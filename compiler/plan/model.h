@@ -107,6 +107,7 @@ uint32_t model_dim(const struct model *model, const struct name *name); /* or NO
 char *model_dims_text(const struct model *model, const struct dims *dims, struct arena *arena);
 /* True if `dim` is one of them. */
 bool dims_have(const struct dims *dims, uint32_t dim);
+struct dims dims_without(struct dims dims, uint32_t dim);
 /* Product of the logical sizes; false on overflow. */
 bool model_elements(const struct model *model, const struct dims *dims, uint64_t *out);
 /* Weights and biases that the call makes in one copy, logical; 0 for a tied one. False on

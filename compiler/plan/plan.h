@@ -164,6 +164,10 @@ bool plan_types_emitted(const struct plan *plan);
 const struct strategy *plan_strategy(const struct plan *plan, enum strategy_kind kind);
 /* Product of the sizes of a strategy's axes; 1 for NULL. */
 int64_t plan_ranks(const struct plan *plan, const struct strategy *strategy);
+bool strategy_has_axis(const struct strategy *strategy, uint32_t axis);
+/* Of the copies of key/value heads those along `axis`: inner axes are filled first, so that ranks
+ * that share a head are neighbours. 0: they and the axis do not divide. */
+int64_t plan_copies(const struct plan *plan, const struct strategy *tensor, uint32_t axis);
 
 /* Built-in library: `std/devices/nvidia.plan` and so on; NULL text at the end. */
 struct std_file {

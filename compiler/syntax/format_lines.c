@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plan_parser.h"
+#include "syntax/parser.h"
 
 #define NO_ITEM UINT32_MAX
 
@@ -89,22 +90,7 @@ static bool left_open(const struct layout *l, uint32_t first)
 	uint32_t i = first;
 	while (i > 0 && (items[i - 1].kind == RAW_COMMENT || items[i - 1].drop))
 		i--;
-	switch (i > 0 ? items[i - 1].kind : 0) {
-	case '+':
-	case '-':
-	case '*':
-	case '/':
-	case '<':
-	case '>':
-	case TOK_EQ:
-	case TOK_NE:
-	case TOK_LE:
-	case TOK_GE:
-	case TOK_ELSE:
-		return true;
-	default:
-		return false;
-	}
+	return i > 0 && parser_joins(items[i - 1].kind);
 }
 
 static void start_line(struct layout *l, uint32_t first)

@@ -124,13 +124,9 @@ static void end_line(struct reading *r)
 		emit(r, TOK_NL, at, at < r->source->length ? at + 1 : at);
 }
 
-/* A statement goes on in the next line after these. */
-static bool goes_on(int kind)
+bool parser_joins(int kind)
 {
 	switch (kind) {
-	case '{':
-	case ',':
-	case TOK_SEP:
 	case '+':
 	case '-':
 	case '*':
@@ -146,6 +142,12 @@ static bool goes_on(int kind)
 	default:
 		return false;
 	}
+}
+
+/* A statement goes on in the next line after these. */
+static bool goes_on(int kind)
+{
+	return kind == '{' || kind == ',' || kind == TOK_SEP || parser_joins(kind);
 }
 
 /* No line starts with these. */

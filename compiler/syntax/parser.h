@@ -57,6 +57,9 @@ struct parser {
 void lines(const struct source *source, const struct scan *scan, struct work *work,
 	   struct tokens *out);
 
+/* Operators between two values, and `else`: a statement goes on after them. */
+bool parser_joins(int kind);
+
 /* The span of [lo, hi) of a source. */
 struct span parser_span(const struct source *source, uint32_t lo, uint32_t hi);
 

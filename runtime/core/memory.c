@@ -50,6 +50,20 @@ void memory_measure(const struct rt *rt, struct memory_use *use)
 	use->heap = (int64_t)mallinfo2().uordblks;
 }
 
+/* Resident bytes of the arenas of a stage: of the one that is furthest from the prediction. */
+static int64_t resident_stage(const struct rt *rt, const struct rt_role *role)
+{
+	int64_t worst = role->arena;
+	for (int rank = 0; rank < rt->world->ranks; rank++) {
+		if (rt_role_of(rt->plan, rank) != role)
+			continue;
+		int64_t bytes = resident(rt->world->arena[rank], rt->world->arena_bytes[rank]);
+		if (llabs(bytes - role->arena) > llabs(worst - role->arena))
+			worst = bytes;
+	}
+	return worst;
+}
+
 /* predicted, measured: -1 where there is none. */
 static void add_line(struct rt_text *text, const char *name, int depth, int64_t predicted,
 		     int64_t measured)
@@ -61,15 +75,30 @@ static void add_line(struct rt_text *text, const char *name, int depth, int64_t 
 		    NAME_WIDTH - 2 * depth, name, rt_bytes(left, predicted), right);
 }
 
+/* The arenas of the other stages of a pipeline. */
+static void add_stages(const struct rt *rt, struct rt_text *text)
+{
+	char name[64];
+	for (uint32_t i = 0; i < rt->plan->nroles; i++) {
+		const struct rt_role *role = &rt->plan->roles[i];
+		snprintf(name, sizeof name, "arena, %.40s", role->name);
+		if (role != rt->role)
+			add_line(text, name, 0, role->arena, resident_stage(rt, role));
+	}
+}
+
 void memory_table(const struct rt *rt, const struct memory_use *use, struct rt_text *text)
 {
-	rt_text_add(text, "%-*s %12s %12s\n", NAME_WIDTH + 2, "memory of a rank", "predicted",
-		    "measured");
+	char title[64] = "memory of a rank";
+	if (rt->plan->nroles > 1)
+		snprintf(title, sizeof title, "memory of a rank, %.12s", rt->role->name);
+	rt_text_add(text, "%-*s %12s %12s\n", NAME_WIDTH + 2, title, "predicted", "measured");
 	for (uint32_t i = 0; i < rt->role->nitems; i++) {
 		const struct rt_item *item = &rt->role->items[i];
 		add_line(text, item->name, item->depth, item->bytes, -1);
 	}
 	add_line(text, "arena", 0, rt->role->arena, use->arena);
+	add_stages(rt, text);
 	add_line(text, "outside the arena", 0, rt->plan->outside, use->outside);
 	if (rt->plan->reserve > 0)
 		add_line(text, "reserve", 0, rt->plan->reserve, -1);
@@ -77,22 +106,40 @@ void memory_table(const struct rt *rt, const struct memory_use *use, struct rt_t
 		add_line(text, "capacity of the device", 0, rt->plan->capacity, -1);
 }
 
+static void add_items(const struct rt_role *role, struct rt_text *text)
+{
+	rt_text_add(text, "\"items\":[");
+	for (uint32_t i = 0; i < role->nitems; i++) {
+		const struct rt_item *item = &role->items[i];
+		rt_text_add(text, "%s{\"name\":", i > 0 ? "," : "");
+		rt_text_json(text, item->name);
+		rt_text_add(text, ",\"depth\":%d,\"predicted\":%lld}", item->depth,
+			    (long long)item->bytes);
+	}
+	rt_text_add(text, "]");
+}
+
 void memory_json(const struct rt *rt, const struct memory_use *use, struct rt_text *text)
 {
 	rt_text_add(text,
 		    "\"predicted\":{\"arena\":%lld,\"outside\":%lld,\"reserve\":%lld,"
 		    "\"capacity\":%lld},\"allocated\":{\"arena\":%lld,\"resident\":%lld,"
-		    "\"outside\":%lld,\"anonymous\":%lld,\"heap\":%lld},\"items\":[",
+		    "\"outside\":%lld,\"anonymous\":%lld,\"heap\":%lld},",
 		    (long long)rt->role->arena, (long long)rt->plan->outside,
 		    (long long)rt->plan->reserve, (long long)rt->plan->capacity,
 		    (long long)rt->arena_bytes, (long long)use->arena, (long long)use->outside,
 		    (long long)use->anonymous, (long long)use->heap);
-	for (uint32_t i = 0; i < rt->role->nitems; i++) {
-		const struct rt_item *item = &rt->role->items[i];
-		rt_text_add(text, "%s{\"name\":", i > 0 ? "," : "");
-		rt_text_json(text, item->name);
-		rt_text_add(text, ",\"depth\":%d,\"predicted\":%lld}", item->depth,
-			    (long long)item->bytes);
+	add_items(rt->role, text);
+	if (rt->plan->nroles <= 1)
+		return;
+	for (uint32_t i = 0; i < rt->plan->nroles; i++) {
+		const struct rt_role *role = &rt->plan->roles[i];
+		rt_text_add(text, "%s{\"name\":", i > 0 ? "," : ",\"stages\":[");
+		rt_text_json(text, role->name);
+		rt_text_add(text, ",\"predicted\":%lld,\"resident\":%lld,", (long long)role->arena,
+			    (long long)resident_stage(rt, role));
+		add_items(role, text);
+		rt_text_add(text, "}");
 	}
 	rt_text_add(text, "]");
 }

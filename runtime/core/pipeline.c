@@ -11,10 +11,11 @@ static void *words(size_t n, size_t size)
 	return calloc(n > 0 ? n : 1, size);
 }
 
-static int walk_new(struct rt_walk *walk, uint32_t turns)
+static int walk_new(struct rt_walk *walk, const struct rt_schedule *s)
 {
+	uint32_t turns = rt_schedule_turns(s);
 	walk->turns = words(turns, sizeof *walk->turns);
-	walk->transfers = words(2 * (size_t)turns, sizeof *walk->transfers);
+	walk->transfers = words(rt_schedule_transfers(s), sizeof *walk->transfers);
 	walk->first = words(turns + 2, sizeof *walk->first);
 	walk->taken = words(turns, sizeof *walk->taken);
 	walk->free = words(turns, sizeof *walk->free);
@@ -42,7 +43,7 @@ int pipeline_open(struct rt *rt)
 	if (rt->plan->stages <= 1)
 		return 0;
 	size_t all = (size_t)rt_schedule_turns(s) * s->stages;
-	RT_TRY(walk_new(&rt->walk, rt_schedule_turns(s)));
+	RT_TRY(walk_new(&rt->walk, s));
 	uint32_t *next = words(s->stages, sizeof *next);
 	struct rt_clock clock = {words(all, sizeof *clock.start), words(all, sizeof *clock.end)};
 	int failed = follow(rt, &clock, next);
@@ -94,34 +95,67 @@ static void *end_of(struct rt *rt, const struct rt_place *place, uint32_t chunk,
 	return rt_buffer(rt, place, &at, 0);
 }
 
-static struct rt_message message_of(struct rt *rt, const struct rt_transfer *t)
+enum { MESSAGES = 64 };
+
+/* Messages that go at once. */
+struct mail {
+	struct rt_message list[MESSAGES];
+	uint32_t n;
+};
+
+static int add_message(struct mail *mail, const struct rt_transfer *t, void *buffer, int64_t bytes)
+{
+	if (mail->n == MESSAGES)
+		return rt_fail("plan: more than %d messages at once", MESSAGES);
+	mail->list[mail->n++] = (struct rt_message){.receive = t->receive,
+						    .peer = (int)t->peer,
+						    .buffer = buffer,
+						    .bytes = bytes};
+	return 0;
+}
+
+static int add_past(struct rt *rt, struct mail *mail, const struct rt_transfer *t)
+{
+	const struct rt_role *role = rt->role;
+	const struct rt_place *const *places = t->backward ? role->past_gradients : role->past;
+	uint32_t n = t->backward ? role->npast_gradients : role->npast;
+	for (uint32_t i = 0; i < n; i++) {
+		void *buffer = rt_buffer(rt, places[i], &(struct rt_at){.slot = t->slot}, 0);
+		RT_TRY(add_message(mail, t, buffer, places[i]->bytes));
+	}
+	return 0;
+}
+
+/* One message, or one for each tensor that passes by the layers. */
+static int add_transfer(struct rt *rt, struct mail *mail, const struct rt_transfer *t)
 {
 	const struct rt_role *role = rt->role;
 	const struct rt_place *place = t->backward ? role->adjoint : role->carried;
-	struct rt_message message = {.receive = t->receive,
-				     .peer = (int)t->peer,
-				     .bytes = place->bytes};
+	void *buffer;
+	if (t->past)
+		return add_past(rt, mail, t);
 	if (t->backward && t->receive)
-		message.buffer = rt_buffer(rt, role->received, &(struct rt_at){.slot = t->slot}, 0);
+		buffer = rt_buffer(rt, role->received, &(struct rt_at){.slot = t->slot}, 0);
 	else
-		message.buffer = end_of(rt, place, t->chunk, t->slot, !t->backward && !t->receive);
-	return message;
+		buffer = end_of(rt, place, t->chunk, t->slot, !t->backward && !t->receive);
+	return add_message(mail, t, buffer, place->bytes);
+}
+
+static int send_mail(struct rt *rt, struct mail *mail)
+{
+	if (mail->n == 0)
+		return 0;
+	return comm_exchange(&rt->comm, (int)rt->plan->pipeline_group, mail->list, (int)mail->n);
 }
 
 int pipeline_exchange(struct rt *rt, uint32_t i)
 {
-	enum { MOST = 64 };
-	struct rt_message list[MOST];
+	struct mail mail = {.n = 0};
 	if (rt->walk.turns == NULL)
 		return 0;
-	uint32_t first = rt->walk.first[i], count = rt->walk.first[i + 1] - first;
-	if (count == 0)
-		return 0;
-	if (count > MOST)
-		return rt_fail("plan: %u messages at once", count);
-	for (uint32_t k = 0; k < count; k++)
-		list[k] = message_of(rt, &rt->walk.transfers[first + k]);
-	return comm_exchange(&rt->comm, (int)rt->plan->pipeline_group, list, (int)count);
+	for (uint32_t k = rt->walk.first[i]; k < rt->walk.first[i + 1]; k++)
+		RT_TRY(add_transfer(rt, &mail, &rt->walk.transfers[k]));
+	return send_mail(rt, &mail);
 }
 
 int pipeline_take(struct rt *rt, const struct rt_turn *turn)
@@ -136,30 +170,50 @@ int pipeline_take(struct rt *rt, const struct rt_turn *turn)
 					 .bytes = role->adjoint->bytes});
 }
 
-/* One end of the one message between two virtual stages. */
-static int pass(struct rt *rt, const struct rt_turn *turn, bool receive)
+/* One end of the messages between two virtual stages. */
+static int pass(struct rt *rt, struct mail *mail, const struct rt_turn *turn, bool receive)
 {
 	const struct rt_schedule *s = &rt->role->schedule;
 	struct rt_transfer t = {.receive = receive, .chunk = turn->chunk};
 	uint32_t chunk;
 	if (!rt_schedule_neighbour(s, s->stage, turn, receive, &t.peer, &chunk))
 		return 0;
-	struct rt_message message = message_of(rt, &t);
-	return comm_exchange(&rt->comm, (int)rt->plan->pipeline_group, &message, 1);
+	return add_transfer(rt, mail, &t);
+}
+
+/* What passes by the layers goes when the last virtual stage asks for it: this chunk is the last one
+ * of its stage. */
+static int pass_by(struct rt *rt, struct mail *mail, const struct rt_turn *turn, bool receive)
+{
+	const struct rt_schedule *s = &rt->role->schedule;
+	uint32_t last = s->stages - 1;
+	struct rt_transfer t = {.receive = receive, .past = true, .peer = receive ? 0 : last};
+	if (!s->past || turn->chunk + 1 != s->chunks || s->stage != (receive ? last : 0))
+		return 0;
+	return add_transfer(rt, mail, &t);
+}
+
+static int forward_chunk(struct rt *rt, uint32_t chunk, int64_t micro_batch)
+{
+	struct mail in = {.n = 0}, out = {.n = 0};
+	struct rt_turn turn = {.chunk = chunk};
+	struct rt_at at = pipeline_at(rt, &turn);
+	at.micro_batch = micro_batch;
+	if (rt->plan->stages <= 1)
+		return rt->role->forward(rt, &at);
+	RT_TRY(pass(rt, &in, &turn, true));
+	RT_TRY(pass_by(rt, &in, &turn, true));
+	RT_TRY(send_mail(rt, &in));
+	RT_TRY(rt->role->forward(rt, &at));
+	RT_TRY(pass(rt, &out, &turn, false));
+	RT_TRY(pass_by(rt, &out, &turn, false));
+	return send_mail(rt, &out);
 }
 
 int pipeline_forward(struct rt *rt, int64_t micro_batch)
 {
 	uint32_t chunks = rt->plan->stages > 1 ? rt->role->schedule.chunks : 1;
-	for (uint32_t chunk = 0; chunk < chunks; chunk++) {
-		struct rt_turn turn = {.chunk = chunk};
-		struct rt_at at = pipeline_at(rt, &turn);
-		at.micro_batch = micro_batch;
-		if (rt->plan->stages > 1)
-			RT_TRY(pass(rt, &turn, true));
-		RT_TRY(rt->role->forward(rt, &at));
-		if (rt->plan->stages > 1)
-			RT_TRY(pass(rt, &turn, false));
-	}
+	for (uint32_t chunk = 0; chunk < chunks; chunk++)
+		RT_TRY(forward_chunk(rt, chunk, micro_batch));
 	return 0;
 }

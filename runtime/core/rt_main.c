@@ -26,16 +26,49 @@ struct launch {
 static int check_lanes(const struct rt_plan *plan)
 {
 	const struct rt_train *train = &plan->train;
-	const struct rt_role *role = &plan->roles[0];
 	if (train->data_ranks < 1 || train->lanes % train->data_ranks != 0)
 		return rt_fail("plan: %lld lanes over %lld data ranks", (long long)train->lanes,
 			       (long long)train->data_ranks);
 	int64_t lanes = train->lanes / train->data_ranks;
-	if (lanes < 1 || (lanes & (lanes - 1)) != 0 || role->schedule.micro_batches % lanes != 0)
-		return rt_fail("plan: %lld lanes a rank for %u micro-batches", (long long)lanes,
-			       role->schedule.micro_batches);
-	if (lanes > 1 && role->merge == NULL)
-		return rt_fail("plan: several lanes, but no merge");
+	if (lanes < 1 || (lanes & (lanes - 1)) != 0 || train->micro_batches % lanes != 0)
+		return rt_fail("plan: %lld lanes a rank for %lld micro-batches", (long long)lanes,
+			       (long long)train->micro_batches);
+	for (uint32_t i = 0; i < plan->nroles; i++)
+		if (lanes > 1 && plan->roles[i].merge == NULL)
+			return rt_fail("plan: several lanes, but no merge");
+	return 0;
+}
+
+/* Layers that a stage has. */
+static int64_t layers_of(const struct rt_role *role)
+{
+	int64_t layers = 0;
+	for (uint32_t c = 0; role->chunks != NULL && c < role->schedule.chunks; c++)
+		layers += role->chunks[c].count;
+	return layers;
+}
+
+/* Every stage follows the same schedule, and has what a stage needs. */
+static int check_roles(const struct rt_plan *plan)
+{
+	const struct rt_schedule *all = &plan->roles[0].schedule;
+	if (plan->nroles != (plan->stages > 1 ? plan->stages : 1))
+		return rt_fail("plan: %u roles for %u stages", plan->nroles, plan->stages);
+	for (uint32_t i = 0; i < plan->nroles; i++) {
+		const struct rt_role *role = &plan->roles[i];
+		const struct rt_schedule *s = &role->schedule;
+		if (s->micro_batches != plan->train.micro_batches)
+			return rt_fail("plan: %s takes %u micro-batches of %lld", role->name,
+				       s->micro_batches, (long long)plan->train.micro_batches);
+		if (s->stage != i || s->stages != plan->nroles || s->kind != all->kind ||
+		    s->chunks != all->chunks || s->chunks < 1 || s->past != all->past)
+			return rt_fail("plan: %s follows another schedule", role->name);
+		if (plan->nroles == 1)
+			continue;
+		if (role->places == NULL || role->homes == NULL || role->carried == NULL ||
+		    role->adjoint == NULL || role->layers < 1 || layers_of(role) != role->layers)
+			return rt_fail("plan: %s lacks what a stage has", role->name);
+	}
 	return 0;
 }
 
@@ -56,13 +89,11 @@ static int check_plan(const struct rt_plan *plan)
 	if (ranks != plan->ranks || ranks < 1)
 		return rt_fail("plan: %lld ranks, but its axes hold %lld", (long long)plan->ranks,
 			       (long long)ranks);
-	if (plan->nroles != (plan->stages > 1 ? plan->stages : 1))
-		return rt_fail("plan: %u roles for %u stages", plan->nroles, plan->stages);
-	if (train->micro_batches != plan->roles[0].schedule.micro_batches ||
-	    train->global_batch != train->micro_batch * train->micro_batches * train->data_ranks)
+	if (train->global_batch != train->micro_batch * train->micro_batches * train->data_ranks)
 		return rt_fail("plan: a batch of %lld is not %lld x %lld x %lld",
 			       (long long)train->global_batch, (long long)train->micro_batch,
 			       (long long)train->micro_batches, (long long)train->data_ranks);
+	RT_TRY(check_roles(plan));
 	RT_TRY(rt_params_check(plan));
 	return check_lanes(plan);
 }
@@ -145,12 +176,30 @@ static const char *plural(int64_t count)
 	return count == 1 ? "" : "s";
 }
 
+/* Bytes of an arena, or from the smallest to the largest. */
+static void add_arenas(struct rt_text *text, const struct rt_plan *plan)
+{
+	char low[32], high[32];
+	int64_t least = INT64_MAX, most = 0;
+	for (uint32_t i = 0; i < plan->nroles; i++) {
+		int64_t arena = plan->roles[i].arena;
+		least = arena < least ? arena : least;
+		most = arena > most ? arena : most;
+	}
+	rt_bytes(low, least);
+	rt_bytes(high, most);
+	if (strcmp(low, high) == 0)
+		rt_text_add(text, "%s a rank", high);
+	else
+		rt_text_add(text, "%s to %s a rank, by its stage", low, high);
+}
+
 /* Filling the arenas of a large plan takes a while; this comes before. */
 static int say_start(const struct launch *launch)
 {
 	const struct rt_plan *plan = launch->plan;
 	int64_t threads = launch->options.threads, cores = sysconf(_SC_NPROCESSORS_ONLN);
-	char buffer[1024], bytes[32];
+	char buffer[1024];
 	struct rt_text text = {.at = buffer, .room = sizeof buffer};
 	if (launch->options.quiet)
 		return 0;
@@ -159,7 +208,9 @@ static int say_start(const struct launch *launch)
 		    (long long)plan->ranks, plural(plan->ranks), (long long)threads,
 		    plural(threads));
 	add_count(&text, plan->params);
-	rt_text_add(&text, " weights, %s a rank\n", rt_bytes(bytes, plan->roles[0].arena));
+	rt_text_add(&text, " weights, ");
+	add_arenas(&text, plan);
+	rt_text_add(&text, "\n");
 	if (cores > 0 && plan->ranks * threads > cores)
 		rt_text_add(&text, "warning: %lld threads on %lld core%s\n",
 			    (long long)(plan->ranks * threads), (long long)cores, plural(cores));

@@ -22,6 +22,8 @@ static size_t room_for(const struct rt *rt)
 	size_t room = ROOM + (rt->plan->manifest != NULL ? strlen(rt->plan->manifest) : 0);
 	for (uint32_t p = 0; p < rt->plan->nparam; p++)
 		room += (size_t)rt->plan->param[p].layers * ROOM_TENSOR;
+	for (uint32_t i = 0; i < rt->plan->nroles; i++)
+		room += (rt->plan->roles[i].nitems + 2) * (size_t)ROOM_ITEM;
 	return room + rt->role->nitems * (size_t)ROOM_ITEM + (size_t)rt->world->ranks * ROOM_RANK;
 }
 

@@ -25,25 +25,33 @@ static int64_t per_lane(const struct rt *rt)
 	return rt->role->schedule.micro_batches / (lanes > 0 ? lanes : 1);
 }
 
-static int end_lane(struct rt *rt, uint32_t lane)
+/* Lanes that are whole become one, level by level. */
+static int end_lane(struct rt *rt, uint32_t lane, struct rt_at at,
+		    int (*merge)(struct rt *, const struct rt_at *))
 {
-	int64_t level = rt_lane_level(lane);
-	for (uint32_t i = 0; i < rt_lane_merges(lane); i++)
-		RT_TRY(rt->role->merge(rt, --level));
+	at.level = rt_lane_level(lane);
+	for (uint32_t i = 0; merge != NULL && i < rt_lane_merges(lane); i++) {
+		at.level--;
+		RT_TRY(merge(rt, &at));
+	}
 	return 0;
 }
 
 static int take_turn(struct rt *rt, const struct rt_turn *turn, int64_t lane_length)
 {
+	const struct rt_role *role = rt->role;
 	uint32_t lane = (uint32_t)(turn->micro_batch / lane_length);
+	bool ends = (turn->micro_batch + 1) % lane_length == 0;
 	struct rt_at at = pipeline_at(rt, turn);
 	at.level = rt_lane_level(lane);
-	if (!turn->backward)
-		return rt->role->forward(rt, &at);
+	if (!turn->backward) {
+		ends = ends && turn->chunk + 1 == role->schedule.chunks;
+		RT_TRY(role->forward(rt, &at));
+		return ends ? end_lane(rt, lane, at, role->merge_sums) : 0;
+	}
 	RT_TRY(pipeline_take(rt, turn));
-	RT_TRY(rt->role->backward(rt, &at));
-	bool last = (turn->micro_batch + 1) % lane_length == 0;
-	return last ? end_lane(rt, lane) : 0;
+	RT_TRY(role->backward(rt, &at));
+	return ends ? end_lane(rt, lane, at, role->merge) : 0;
 }
 
 static int check_finite(const double *control)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -172,11 +173,40 @@ static bool temporary_of(const char *target, char temporary[PATH_MAX])
 	return snprintf(temporary, PATH_MAX, "%s.tmp", target) < PATH_MAX;
 }
 
+/* The file beside the target, empty and locked: two runs with one target do not mix. -1: errno says
+ * why; EWOULDBLOCK: another run is writing. A run that ends in between takes the name away. */
+static int temporary_open(const char *temporary)
+{
+	for (int tries = 0; tries < 100; tries++) {
+		struct stat here, there;
+		int fd = open(temporary, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+		if (fd < 0)
+			return -1;
+		bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
+		bool same = locked && fstat(fd, &here) == 0 && stat(temporary, &there) == 0 &&
+			    here.st_ino == there.st_ino && here.st_dev == there.st_dev;
+		if (same && (here.st_size == 0 || ftruncate(fd, 0) == 0))
+			return fd;
+		int error = errno;
+		close(fd);
+		errno = error;
+		if (!locked || same)
+			return -1;
+	}
+	errno = EWOULDBLOCK;
+	return -1;
+}
+
 void weights_forget(const char *path)
 {
 	char temporary[PATH_MAX], real[PATH_MAX];
-	if (temporary_of(target_of(path, real), temporary))
-		unlink(temporary);
+	if (!temporary_of(target_of(path, real), temporary) || access(temporary, F_OK) != 0)
+		return;
+	int fd = temporary_open(temporary);
+	if (fd < 0)
+		return;
+	unlink(temporary);
+	close(fd);
 }
 
 int weights_write(struct rt *rt, const char *path, enum weights_part part, double factor)
@@ -185,19 +215,20 @@ int weights_write(struct rt *rt, const char *path, enum weights_part part, doubl
 	const char *target = target_of(path, real);
 	if (!temporary_of(target, temporary))
 		return rt_fail("cannot write `%s`: the name is too long", path);
-	struct writer writer = {
-		.fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
+	struct writer writer = {.fd = temporary_open(temporary)};
 	if (writer.fd < 0)
-		return rt_fail("cannot write `%s`: %s", temporary, strerror(errno));
+		return rt_fail("cannot write `%s`: %s", temporary,
+			       errno == EWOULDBLOCK ? "another run is writing it"
+						    : strerror(errno));
 	int failed = put_all(&writer, rt, part, factor);
 	if (writer.error == 0 && fsync(writer.fd) != 0)
-		writer.error = errno;
-	if (close(writer.fd) != 0 && writer.error == 0)
 		writer.error = errno;
 	if (!failed && writer.error == 0 && rename(temporary, target) != 0)
 		writer.error = errno;
 	if (failed || writer.error != 0)
 		unlink(temporary);
+	if (close(writer.fd) != 0 && writer.error == 0)
+		writer.error = errno;
 	if (writer.error != 0)
 		return rt_fail("cannot write `%s`: %s", path, strerror(writer.error));
 	sync_folder(target);

@@ -29,7 +29,10 @@ printf '\nallow W0506\n' >>tiny.plan
 for plan in "$here"/*.plan "$here"/../../examples/*.plan tiny.plan; do
 	expect 0 expand -q "$plan" -o full.plan
 	expect 0 fmt --check full.plan
-	expect 0 check -q full.plan
+	case $plan in
+	*/seven-b-one-card.plan) expect 5 check -q full.plan ;; # does not fit
+	*) expect 0 check -q full.plan ;;
+	esac
 done
 holds full.plan 'allow W0506'
 

@@ -22,6 +22,10 @@ static void print(const json_t *value)
 		puts(json_string_value(value));
 	else if (json_is_integer(value))
 		printf("%" JSON_INTEGER_FORMAT "\n", json_integer_value(value));
+	else if (json_is_real(value))
+		printf("%.17g\n", json_real_value(value));
+	else if (json_is_boolean(value))
+		puts(json_is_true(value) ? "true" : "false");
 	else
 		puts(json_is_array(value) ? "array" : json_is_object(value) ? "object" : "other");
 }

@@ -8,12 +8,14 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/lib.sh"
 steps=5
 
+trees=-
 # layout NAME RANKS LAYERS MICRO MESH SPLIT [SED]
 layout() {
-	build "$1" "$plan" fp32 "$2" - "$4" "s/^  layers  *= .*/  layers = $3/
+	build "$1" "$plan" fp32 "$2" "$trees" "$4" "s/^  layers  *= .*/  layers = $3/
 s/^mesh .*/mesh { $5 }/
 s/^split .*/split { $6 }/
 s/^  vocab    = 61/  vocab    = 62/
+s/^  v    = 61/  v    = 62/
 ${7:-}"
 }
 
@@ -44,6 +46,19 @@ layout untied_one 1 4 2 "pp = 1 $within" 'pipeline over pp' "$tied"
 one=untied_one
 layout untied_two 2 4 2 "pp = 2 $within" 'pipeline over pp' "$tied"
 to untied_two
+
+# Several lanes are under way at once, each chunk is at another one.
+trees=4
+layout lanes_one 1 4 1 "pp = 1 $within" 'pipeline over pp'
+one=lanes_one
+layout lanes_two 2 4 1 "pp = 2 $within" 'pipeline over pp'
+to lanes_two
+layout lanes_gpipe 3 4 1 "pp = 3 $within" 'pipeline over pp { schedule = gpipe, layers = spread }'
+to lanes_gpipe
+layout lanes_chunks 4 4 1 "dp = 2 $within, pp = 2 $within" \
+	'data over dp, zero 1 over dp, pipeline over pp { schedule = interleaved_1f1b, chunks = 2 }'
+to lanes_chunks
+trees=-
 
 # With the other splits.
 layout five_one 1 5 2 "pp = 1 $within" 'pipeline over pp'

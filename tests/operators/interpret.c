@@ -363,11 +363,11 @@ void interpret_begin(struct interpret *in)
 	run_body(in, &in->role->begin, (struct interpret_at){0});
 }
 
-static void end_lane(struct interpret *in, uint32_t lane)
+static void end_lane(struct interpret *in, uint32_t lane, const struct body *merge)
 {
 	int64_t level = rt_lane_level(lane);
 	for (uint32_t i = 0; i < rt_lane_merges(lane); i++)
-		run_body(in, &in->role->merge, (struct interpret_at){.level = --level});
+		run_body(in, merge, (struct interpret_at){.level = --level});
 }
 
 void interpret_turns(struct interpret *in, uint32_t first, uint32_t last)
@@ -384,8 +384,8 @@ void interpret_turns(struct interpret *in, uint32_t first, uint32_t last)
 			continue;
 		fill_life(in, turn.backward ? LIFE_TURN : LIFE_SLOT);
 		run_body(in, turn.backward ? &in->role->backward : &in->role->forward, at);
-		if (turn.backward && (turn.micro_batch + 1) % length == 0)
-			end_lane(in, lane);
+		if ((turn.micro_batch + 1) % length == 0)
+			end_lane(in, lane, turn.backward ? &in->role->merge : &in->role->merge_sums);
 	}
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Standard output that takes nothing: the run fails with one line, after what it had to save.
+# Output that takes nothing: the run fails with one line, after what it had to save.
 . "$(dirname "$0")/common.sh"
 
 lost='cannot write standard output: '
@@ -31,3 +31,14 @@ full "$bin/tiny_2" --steps 1
 says "${lost}Broken pipe"
 [ -s saved ] || fail "nothing saved"
 [ ! -e saved.tmp ] || fail "a half file"
+
+# Two runs with one target do not mix: the second says so, and leaves the first alone.
+rm -f saved
+exec 9>saved.tmp
+flock 9
+expect 1 "$bin/tiny_2" --steps 1 --quiet --save saved 9>&-
+grep -q 'another run is writing it' err || fail "no word of the other run: $(cat err)"
+[ -e saved.tmp ] && [ ! -e saved ] || fail "the file of the other run"
+exec 9>&-
+expect 0 "$bin/tiny_2" --steps 1 --quiet --save saved
+[ -s saved ] && [ ! -e saved.tmp ] || fail "not saved when the other run was gone"

@@ -158,10 +158,10 @@ static int backward(struct rt *rt, const struct rt_at *at)
 			      .in = {a->tokens, a->dx}, .out = {g->embed}, .size = {EMBED, ROWS}});
 }
 
-static int merge(struct rt *rt, int64_t level)
+static int merge(struct rt *rt, const struct rt_at *at)
 {
 	struct arena *a = arena_of(rt);
-	struct weights *to = &a->gradients[level], *from = &a->gradients[level + 1];
+	struct weights *to = &a->gradients[at->level], *from = &a->gradients[at->level + 1];
 	RT_TRY(rt_run(rt, 0, &rt_accumulate_f32, ELEMENTS,
 		      &(struct rt_args){.in = {from}, .out = {to}}));
 	return rt_clear(rt, 0, &(struct rt_clear){from, sizeof *from});

@@ -29,6 +29,15 @@ bool dims_have(const struct dims *dims, uint32_t dim)
 	return false;
 }
 
+struct dims dims_without(struct dims dims, uint32_t dim)
+{
+	struct dims rest = {0};
+	for (uint32_t i = 0; i < dims.n; i++)
+		if (dims.at[i] != dim)
+			rest.at[rest.n++] = dims.at[i];
+	return rest;
+}
+
 char *model_dims_text(const struct model *model, const struct dims *dims, struct arena *arena)
 {
 	char *text = arena_text(arena, "[");

@@ -214,5 +214,6 @@ void allow(struct resolve *r, const struct node *statement)
 	}
 	diag = diag_add(r->work->diags, E0209, statement->span, "no warning is called `%s`",
 			statement->name->text);
-	diag_note(diag, "warnings are %s", name_list(r->work->keep, names.at, names.n));
+	diag_note(diag, "warnings are %s to %s; `planc list lints` prints them", names.at[0],
+		  names.at[names.n - 1]);
 }

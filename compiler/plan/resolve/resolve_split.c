@@ -42,6 +42,31 @@ int64_t plan_ranks(const struct plan *plan, const struct strategy *strategy)
 	return ranks;
 }
 
+bool strategy_has_axis(const struct strategy *strategy, uint32_t axis)
+{
+	for (uint32_t i = 0; i < strategy->naxes; i++)
+		if (strategy->axes[i] == axis)
+			return true;
+	return false;
+}
+
+int64_t plan_copies(const struct plan *plan, const struct strategy *tensor, uint32_t axis)
+{
+	int64_t left = tensor->replicate, here = 1;
+
+	for (uint32_t i = plan->naxes; i-- > axis;) {
+		int64_t size = plan->axes[i].size;
+
+		if (!strategy_has_axis(tensor, i))
+			continue;
+		here = left < size ? left : size;
+		if (here < 1 || left % here || size % here)
+			return 0;
+		left /= here;
+	}
+	return strategy_has_axis(tensor, axis) ? here : 1;
+}
+
 /* --- axes ------------------------------------------------------------------------------- */
 
 static const char *const *axis_names(struct resolve *r)

@@ -47,14 +47,6 @@ char *strategy_axes(const struct plan *plan, const struct strategy *strategy, st
 	return text;
 }
 
-bool strategy_has_axis(const struct strategy *strategy, uint32_t axis)
-{
-	for (uint32_t i = 0; i < strategy->naxes; i++)
-		if (strategy->axes[i] == axis)
-			return true;
-	return false;
-}
-
 void label_axes(struct diag *diag, const struct plan *plan, const struct strategy *strategy)
 {
 	for (uint32_t i = 0; strategy && i < strategy->naxes; i++) {

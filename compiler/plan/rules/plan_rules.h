@@ -32,7 +32,6 @@ const struct model *rule_model(const struct plan *plan);
 const char *strategy_word(enum strategy_kind kind);
 /* "`dp`" or "`dp` * `pp`" */
 char *strategy_axes(const struct plan *plan, const struct strategy *strategy, struct arena *arena);
-bool strategy_has_axis(const struct strategy *strategy, uint32_t axis);
 /* Labels the sizes of a strategy's axes: "8 ranks". */
 void label_axes(struct diag *diag, const struct plan *plan, const struct strategy *strategy);
 /* Ranks that cut a dim under `tensor`: copies of replicated heads are one. 1 if it is not cut. */

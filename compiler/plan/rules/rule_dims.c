@@ -84,6 +84,33 @@ static bool grouped(const struct model *model, uint32_t dim)
 	return false;
 }
 
+static bool copies_divide(const struct plan *plan, const struct strategy *tensor)
+{
+	for (uint32_t i = 0; i < tensor->naxes; i++)
+		if (plan_copies(plan, tensor, tensor->axes[i]) == 0)
+			return false;
+	return true;
+}
+
+/* One axis goes by divisors; of several not each of them fits. */
+static void note_copies(struct diag *diag, const struct plan *plan, const struct strategy *tensor,
+			struct work *work)
+{
+	enum { MOST = 64 };
+	int64_t ranks = plan_ranks(plan, tensor);
+	struct strategy other = *tensor;
+	const char *list = "1";
+
+	for (int64_t next = 2; next <= ranks && next <= MOST; next++) {
+		other.replicate = next;
+		if (ranks % next != 0 || !copies_divide(plan, &other))
+			continue;
+		list = arena_text(work->keep, "%s%s%lld", list, next == ranks ? " or " : ", ",
+				  (long long)next);
+	}
+	diag_note(diag, "numbers of copies that divide it: %s", list);
+}
+
 /* Copies are of key/value heads, and their number divides the axis. */
 bool rule_replicate(const struct plan *plan, struct work *work)
 {
@@ -101,15 +128,14 @@ bool rule_replicate(const struct plan *plan, struct work *work)
 			  "only key/value heads, of which there are fewer than heads, can");
 		return false;
 	}
-	if (ranks % tensor->replicate == 0)
+	if (ranks % tensor->replicate == 0 && copies_divide(plan, tensor))
 		return true;
 	diag = diag_add(work->diags, E0310, tensor->span,
 			"%lld copies of `%s` do not divide axis %s (%lld)",
 			(long long)tensor->replicate, model->dims[tensor->replicate_dim].name->text,
 			strategy_axes(plan, tensor, work->keep), (long long)ranks);
 	label_axes(diag, plan, tensor);
-	diag_note(diag, "numbers of copies that divide it: %s",
-		  num_divisors(work->keep, (uint64_t)ranks, (uint64_t)ranks));
+	note_copies(diag, plan, tensor, work);
 	return false;
 }
 

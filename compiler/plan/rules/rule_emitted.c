@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What this version checks but cannot emit yet: a note each; to emit makes errors of them. */
+#include "plan/combinations.h"
 #include "plan/rules/plan_rules.h"
-
-static const enum strategy_kind not_emitted[] = {
-	STRATEGY_CONTEXT, STRATEGY_EXPERT,
-};
 
 static void note(struct work *work, struct span span, const char *what)
 {
 	diag_add(work->diags, N0901, span, "this version cannot emit %s yet", what);
 }
 
-static void note_strategies(const struct plan *plan, struct work *work)
+/* Rows LATER of the table of combinations: features alone, and pairs. */
+static void note_features(const struct plan *plan, struct work *work)
 {
-	for (uint32_t i = 0; i < plan->nstrategies; i++) {
-		const struct strategy *strategy = &plan->strategies[i];
+	for (enum feature a = 0; a < FEATURES; a++)
+		for (enum feature b = 0; b <= a; b++) {
+			struct combination is = combination_of(a, b);
+			struct span where, beside;
 
-		for (size_t k = 0; k < sizeof not_emitted / sizeof *not_emitted; k++)
-			if (strategy->kind == not_emitted[k] && plan_ranks(plan, strategy) > 1)
-				note(work, strategy->span,
-				     arena_text(work->keep, "`%s`", strategy_word(strategy->kind)));
-	}
+			if (is.answer == ANSWER_LATER && feature_in(plan, b, &beside) &&
+			    feature_in(plan, a, &where))
+				note(work, where, is.why);
+		}
 }
 
 /* One type throughout, or bf16 with gradients in either and an fp32 master copy. */
@@ -56,6 +55,7 @@ bool plan_types_emitted(const struct plan *plan)
 	       same_wire(&p->partial_wire, &p->compute);
 }
 
+/* A list of types that no row of the table of combinations names. */
 static void note_precision(const struct plan *plan, struct work *work)
 {
 	const struct plan_precision *p = &plan->precision;
@@ -65,29 +65,12 @@ static void note_precision(const struct plan *plan, struct work *work)
 		note(work, plan->precision_span, "these element types together");
 }
 
-/* A setting with a word that is not emitted. */
-static void note_word(struct work *work, const struct value *value, const char *word,
-		      const char *what)
-{
-	if (value_known(value) && name_is(value->word, word))
-		note(work, value->span, what);
-}
-
 bool rule_emitted(const struct plan *plan, struct work *work)
 {
 	if (plan->poisoned || work->diags->errors > work->errors_before)
 		return true;
-	note_strategies(plan, work);
+	note_features(plan, work);
 	note_precision(plan, work);
 	note_calls(plan, work);
-	for (uint32_t i = 0; i < plan->nrecompute; i++)
-		if (plan->recompute[i].kind != RECOMPUTE_NONE)
-			note(work, plan->recompute[i].span, "`recompute`");
-	note_word(work, &plan->memory.attention, "stored", "stored attention");
-	note_word(work, &plan->train.kernels, "generated", "generated kernels");
-	if (plan->has_checkpoint)
-		note(work, plan->checkpoint.every.span, "checkpoints");
-	if (value_known(&plan->device.cores) && plan->device.cores.i == 0)
-		note(work, plan->device_span, "programs for GPUs");
 	return true;
 }

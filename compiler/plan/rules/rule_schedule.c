@@ -2,6 +2,7 @@
 /* Rules on what happens in a step: chunks, layers, batches, lanes, lengths, recompute. */
 #include <string.h>
 
+#include "plan/combinations.h"
 #include "plan/rules/plan_rules.h"
 
 static bool positive(const struct value *value)
@@ -27,18 +28,19 @@ bool rule_chunks(const struct plan *plan, struct work *work)
 		label_axes(diag, plan, pipeline);
 		return false;
 	}
-	if (interleaved == (chunks->i > 1))
-		return true;
-	if (interleaved) {
+	if (interleaved && chunks->i == 1) {
 		diag = diag_add(work->diags, E0323, kind->span,
 				"`interleaved_1f1b` needs two chunks or more on each stage");
 		diag_label(diag, chunks->span, "one chunk");
-	} else {
+		return false;
+	}
+	if (feature_clash(plan, FEATURE_chunks) != FEATURES) {
 		diag = diag_add(work->diags, E0323, chunks->span,
 				"schedule `%s` has one chunk a stage", kind->word->text);
 		diag_label(diag, kind->span, "`interleaved_1f1b` has several");
+		return false;
 	}
-	return false;
+	return true;
 }
 
 /* "1, 2, 4": numbers of chunks (or stages) that divide `layers` beside `other`. */
@@ -152,6 +154,31 @@ bool rule_batch_divides(const struct plan *plan, struct work *work)
 	(void)work;
 	return positive(&plan->train.global_batch) && positive(&plan->train.micro_batch) &&
 	       positive(&plan->train.micro_batches);
+}
+
+/* planc proves a schedule turn by turn, and each rank holds its own: some 2 million turns take half
+ * a second and 100 bytes each. */
+enum { TURNS_MAX = 1 << 21 };
+
+bool rule_schedule_length(const struct plan *plan, struct work *work)
+{
+	const struct strategy *pipeline = plan_strategy(plan, STRATEGY_PIPELINE);
+	uint64_t batches = (uint64_t)plan->train.micro_batches.i;
+	uint64_t stages = (uint64_t)plan_ranks(plan, pipeline), most;
+	struct diag *diag;
+
+	if (!pipeline || stages < 2)
+		return true;
+	most = TURNS_MAX / 2 / stages / (uint64_t)plan->pipeline.chunks.i;
+	if (batches <= most)
+		return true;
+	diag = diag_add(work->diags, E0327, pipeline->span,
+			"%llu micro-batches a step are more than a pipeline of %llu stages takes",
+			(unsigned long long)batches, (unsigned long long)stages);
+	label_axes(diag, plan, pipeline);
+	diag_label(diag, plan->train.micro_batch.span, "a larger one leaves fewer");
+	diag_note(diag, "at most %llu", (unsigned long long)most);
+	return false;
 }
 
 /* Lanes of a rank are a subtree of the tree that adds all lanes, and each has whole micro-batches.

@@ -12,16 +12,9 @@
  * Needs: memory of all members, read and write.
  */
 #include "comm/coll/coll.h"
+#include "rt/volume.h"
 
-enum { BLOCK = 64, PARALLEL_FROM = 1 << 15 };
-
-/* Parts are cut at multiples of 64 elements; where a cut falls moves no bit. */
-static int64_t cut(int64_t count, int part, int parts)
-{
-	int64_t blocks = (count + BLOCK - 1) / BLOCK;
-	int64_t at = blocks * part / parts * BLOCK;
-	return at < count ? at : count;
-}
+enum { PARALLEL_FROM = 1 << 15 };
 
 static void add_range(const struct coll_direct *direct, enum rt_type type, enum coll_op op,
 		      int64_t first, int64_t last)
@@ -37,8 +30,8 @@ int all_reduce_direct(const struct coll_direct *direct, int64_t count, enum rt_t
 {
 	if (direct->barrier(direct->state) != 0)
 		return -1;
-	int64_t first = cut(count, direct->me, direct->size);
-	int64_t last = cut(count, direct->me + 1, direct->size);
+	int64_t first = rt_part(count, direct->me, direct->size);
+	int64_t last = rt_part(count, direct->me + 1, direct->size);
 	int64_t chunks = (last - first + TREE_CHUNK - 1) / TREE_CHUNK;
 #pragma omp parallel for schedule(static) if (last - first >= PARALLEL_FROM)
 	for (int64_t chunk = 0; chunk < chunks; chunk++) {

@@ -10,7 +10,7 @@
 #include "rt/kernel.h"
 #include "rt/schedule.h"
 
-enum { RT_ABI = 2 };
+enum { RT_ABI = 3 };
 
 struct rt;
 
@@ -265,9 +265,11 @@ struct rt_role {
 	int (*begin)(struct rt *);                         /* once a step: clears what it adds to */
 	int (*forward)(struct rt *, const struct rt_at *);
 	int (*backward)(struct rt *, const struct rt_at *);
-	/* Adds the gradients of level + 1 into level, then clears level + 1, which the next lane
-	 * adds to. NULL: one lane a rank. */
-	int (*merge)(struct rt *, int64_t level);
+	/* Adds level + 1 into level, then clears level + 1, which the next lane adds to: loss and
+	 * count when a lane is through the last layer; gradients of a chunk when a lane is back
+	 * through it. NULL: one lane a rank, nothing to do. */
+	int (*merge_sums)(struct rt *, const struct rt_at *);
+	int (*merge)(struct rt *, const struct rt_at *);
 	int (*update)(struct rt *);                        /* reduce, norm, optimizer */
 	const struct rt_place *tokens, *targets;           /* of a pipeline: NULL where not read */
 	const struct rt_place *control, *sums;
@@ -285,6 +287,10 @@ struct rt_role {
 	const struct rt_chunk *chunks;                     /* schedule.chunks of them */
 	int64_t layers;                                    /* of all chunks */
 	const struct rt_place *carried, *adjoint, *received;
+	/* What passes by the layers: from the first stage to the last, the copy of a micro-batch;
+	 * and its gradients, back. */
+	const struct rt_place *const *past, *const *past_gradients;
+	uint32_t npast, npast_gradients;
 };
 
 struct rt_plan {

@@ -7,7 +7,11 @@
  * `chunk * stages + stage` hands on to the next one. Messages have their places by a global clock:
  * turns take one unit of time and start once their operand is made; what is made at time t leaves
  * after the turn that made it and arrives before the first turn of the receiver that starts at t or
- * later. */
+ * later.
+ *
+ * What is made before the layers and read behind them passes them by: it goes from the first virtual
+ * stage to the last one beside the message of the layers, its gradient goes back as soon as it is
+ * made. */
 #ifndef RT_SCHEDULE_H
 #define RT_SCHEDULE_H
 
@@ -24,6 +28,7 @@ struct rt_schedule {
 	uint32_t micro_batches, stages, stage, chunks;
 	uint32_t slots;    /* copies of what a micro-batch keeps between forward and backward */
 	uint32_t received; /* gradients that have arrived and wait, at most */
+	bool past;         /* tensors pass by the layers */
 };
 
 struct rt_turn {
@@ -34,9 +39,11 @@ struct rt_turn {
 
 struct rt_transfer {
 	bool receive, backward;
+	bool past;     /* of what passes by the layers; else between neighbours */
 	uint32_t peer; /* stage */
 	uint32_t chunk, micro_batch;
-	uint32_t slot; /* forward: of the micro-batch here; backward, receive: of what arrived */
+	uint32_t slot; /* forward, past: of the micro-batch here; backward, receive: of what arrived
+			* (of a gradient that is sent: 0) */
 	uint64_t edge; /* of this message, equal at both ends; messages of a list ascend by it */
 };
 
@@ -49,7 +56,7 @@ struct rt_clock {
  * first[turns] on. */
 struct rt_walk {
 	struct rt_turn *turns;         /* rt_schedule_turns */
-	struct rt_transfer *transfers; /* 2 * turns at most */
+	struct rt_transfer *transfers; /* rt_schedule_transfers */
 	uint32_t *first;               /* turns + 2 */
 	uint32_t *taken, *free;        /* scratch, turns each */
 	uint32_t slots, received;      /* result: the most alive at once */
@@ -59,6 +66,12 @@ struct rt_walk {
 static inline uint32_t rt_schedule_turns(const struct rt_schedule *s)
 {
 	return 2 * s->micro_batches * s->chunks;
+}
+
+/* Transfers of a stage in a step, at most. */
+static inline uint32_t rt_schedule_transfers(const struct rt_schedule *s)
+{
+	return (s->past ? 3 : 2) * rt_schedule_turns(s);
 }
 
 /* Groups of micro-batches that go through one chunk in a row: sizes that differ by one. */
@@ -208,10 +221,48 @@ static inline bool rt_schedule_transfer(const struct rt_schedule *s, const struc
 				    .peer = peer,
 				    .chunk = turn.chunk,
 				    .micro_batch = turn.micro_batch,
-				    .edge = (uint64_t)made * s->stages +
+				    .edge = 2 * (uint64_t)made * s->stages +
 					    (receive ? peer : s->stage)};
 	*list = receive ? rt_schedule_after(start, turns, made) : i + 1;
 	return true;
+}
+
+/* The same of what passes by the layers: forward it leaves the first virtual stage, which keeps it
+ * until then, when the last one gets the message of the layers. */
+static inline bool rt_schedule_past(const struct rt_schedule *s, const struct rt_clock *clock,
+				    uint32_t i, bool receive, struct rt_transfer *out,
+				    uint32_t *list)
+{
+	struct rt_turn turn = rt_schedule_turn(s, s->stage, i), end = turn;
+	uint32_t turns = rt_schedule_turns(s), last = s->stages - 1;
+	bool front = receive == turn.backward;
+	if (!s->past || s->stage != (front ? 0 : last) ||
+	    turn.chunk != (front ? 0 : s->chunks - 1))
+		return false;
+	end.chunk = s->chunks - 1;
+	uint32_t made = rt_schedule_ready(s, clock, last, &end);
+	if (turn.backward)
+		made = clock->end[last * turns + rt_schedule_key(s, true, s->chunks - 1,
+								 turn.micro_batch)];
+	*out = (struct rt_transfer){.receive = receive,
+				    .backward = turn.backward,
+				    .past = true,
+				    .peer = front ? last : 0,
+				    .chunk = turn.chunk,
+				    .micro_batch = turn.micro_batch,
+				    .edge = (2 * (uint64_t)made + 1) * s->stages +
+					    (turn.backward ? last : 0)};
+	*list = rt_schedule_after(clock->start + s->stage * turns, turns, made);
+	return true;
+}
+
+/* Number k of the four that there may be of turn k / 4. */
+static inline bool rt_schedule_kth(const struct rt_schedule *s, const struct rt_clock *clock,
+				   uint32_t k, struct rt_transfer *out, uint32_t *list)
+{
+	if (k % 4 < 2)
+		return rt_schedule_transfer(s, clock, k / 4, k % 2 == 0, out, list);
+	return rt_schedule_past(s, clock, k / 4, k % 2 == 0, out, list);
 }
 
 /* Places the transfers: counted, then put in, then each list sorted by edge. */
@@ -222,15 +273,15 @@ static inline void rt_schedule_lists(const struct rt_schedule *s, const struct r
 	struct rt_transfer one;
 	for (uint32_t i = 0; i < turns + 2; i++)
 		walk->first[i] = 0;
-	for (uint32_t i = 0; i < 2 * turns; i++)
-		if (rt_schedule_transfer(s, clock, i / 2, i % 2 == 0, &one, &list))
+	for (uint32_t i = 0; i < 4 * turns; i++)
+		if (rt_schedule_kth(s, clock, i, &one, &list))
 			walk->first[list + 1]++;
 	for (uint32_t i = 0; i < turns + 1; i++)
 		walk->first[i + 1] += walk->first[i];
 	for (uint32_t i = 0; i < walk->first[turns + 1]; i++)
 		walk->transfers[i].edge = UINT64_MAX;
-	for (uint32_t i = 0; i < 2 * turns; i++) {
-		if (!rt_schedule_transfer(s, clock, i / 2, i % 2 == 0, &one, &list))
+	for (uint32_t i = 0; i < 4 * turns; i++) {
+		if (!rt_schedule_kth(s, clock, i, &one, &list))
 			continue;
 		struct rt_transfer *at = walk->transfers + walk->first[list];
 		while (at->edge < one.edge)
@@ -264,9 +315,10 @@ static inline void rt_schedule_arrive(const struct rt_schedule *s, struct rt_wal
 {
 	for (uint32_t k = walk->first[i]; k < walk->first[i + 1]; k++) {
 		struct rt_transfer *t = &walk->transfers[k];
-		uint32_t *taken = &walk->taken[rt_schedule_key(s, t->backward, t->chunk,
-							       t->micro_batch)];
-		if (t->receive)
+		bool arrives = t->backward && !t->past;
+		uint32_t *taken =
+			&walk->taken[rt_schedule_key(s, arrives, t->chunk, t->micro_batch)];
+		if (t->receive && !t->past)
 			*taken = rt_pool_take(&pools[t->backward]);
 		t->slot = t->receive || !t->backward ? *taken : 0;
 	}
