@@ -13,6 +13,24 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 	return a;
 }
 
+/* The rows that padding adds to a weight of the vocabulary, with its optimizer state and the logits
+ * of every sample. */
+static bool padded_fits(const struct model *model)
+{
+	enum { BYTES = 64, SITES = 8 };
+	struct num total;
+	struct num rows = num_times(num_from(model->dims[model->batch].size),
+				    model->dims[model->tokens].size);
+
+	if (model->vocab == NO_ID)
+		return true;
+	for (uint32_t i = 0; i < model->batch; i++)
+		if (i != model->vocab && model->dims[i].size > rows.value)
+			rows.value = model->dims[i].size;
+	total = num_times(num_times(rows, model->dims[model->vocab].padded), BYTES * SITES);
+	return !total.overflow && total.value <= INT64_MAX;
+}
+
 /* Bytes of weights with their optimizer state, and of every activation of a step kept at once, fit
  * 64 bits: no later size can overflow. */
 bool rule_sizes(const struct plan *plan, struct work *work)
@@ -25,7 +43,7 @@ bool rule_sizes(const struct plan *plan, struct work *work)
 
 	if (!model)
 		return false;
-	good = model_params(model, &count);
+	good = model_params(model, &count) && padded_fits(model);
 	total = num_times(num_from(count), STATE_BYTES);
 	for (uint32_t i = 0; i < model->ncalls && good; i++) {
 		const struct dims *dims = &model->value_dims[model->calls[i].result];
