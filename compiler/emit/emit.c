@@ -68,8 +68,6 @@ static bool check(const struct plan *plan, const struct layout *layout, struct w
 	}
 	if (plan->has_checkpoint)
 		return refuse(work, &plan->checkpoint.every, "a plan with checkpoints");
-	if (name_is(plan->memory.attention.word, "stored"))
-		return refuse(work, &plan->memory.attention, "stored attention");
 	if (name_is(plan->train.kernels.word, "generated"))
 		return refuse(work, &plan->train.kernels, "a program with generated kernels");
 	return true;

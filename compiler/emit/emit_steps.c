@@ -157,19 +157,11 @@ static void emit_matmul(struct emitter *e, const struct step *step)
 	text_add(e->out, "}));\n");
 }
 
-/* Scores are scaled by 1 / sqrt(head). */
-static void emit_attend(struct emitter *e, const struct step *step)
+/* What all rows of attention take. Scores are scaled by 1 / sqrt(head). */
+static void emit_attention(struct emitter *e, const struct step *step)
 {
-	bool backward = step->row == RT_ROW_attend_backward;
 	const struct use *u = step->uses;
 	uint32_t control = step->nuses - 1;
-	text_add(e->out, "RT_TRY(rt_%s(rt, 0, &(struct rt_%s){\n", rows[step->row].name,
-		 rows[step->row].name);
-	e->out->indent++;
-	if (backward) {
-		text_add(e->out, ".forward = {\n");
-		e->out->indent++;
-	}
 	text_add(e->out, ".type = %s, .batch = %s, .tokens = %s,\n", emit_rt_type(step->type),
 		 emit_size(e, &step->sizes[0]), emit_size(e, &step->sizes[1]));
 	text_add(e->out, ".heads = %s, .kv_heads = %s, .head = %s,\n",
@@ -186,14 +178,46 @@ static void emit_attend(struct emitter *e, const struct step *step)
 	if (u[control].buffer != NO_ID && step->sizes[6].index_in)
 		text_add(e->out, ".first_head = %s, .all_heads = %s,\n",
 			 emit_size(e, &step->sizes[6]), emit_size(e, &step->sizes[7]));
-	text_add(e->out, ".q = %s, .k = %s, .v = %s,\n", local(e, &u[0]), local(e, &u[1]),
-		 local(e, &u[2]));
-	text_add(e->out, ".out = %s, .lse = %s,\n", local(e, &u[3]), local(e, &u[4]));
+	text_add(e->out, ".q = %s, .k = %s, .v = %s, .out = %s,\n", local(e, &u[0]),
+		 local(e, &u[1]), local(e, &u[2]), local(e, &u[3]));
+}
+
+/* Of the forward pass, in front of the arguments of the way back. */
+static void emit_stored(struct emitter *e, const struct step *step, bool backward)
+{
+	const struct use *u = step->uses;
+	text_add(e->out, ".attend = {\n");
+	e->out->indent++;
+	emit_attention(e, step);
+	e->out->indent--;
+	text_add(e->out, "},\n.probabilities = %s, .dropped = %s, .mask = %s,\n",
+		 local(e, &u[4]), local(e, &u[5]), local(e, &u[6]));
+	if (!backward)
+		text_add(e->out, ".scores = %s,\n", local(e, &u[7]));
+}
+
+static void emit_attend(struct emitter *e, const struct step *step, bool stored, bool backward)
+{
+	uint32_t dy = stored ? 7 : 5;
+	const struct use *u = step->uses;
+	text_add(e->out, "RT_TRY(rt_%s(rt, 0, &(struct rt_%s){\n", rows[step->row].name,
+		 rows[step->row].name);
+	e->out->indent++;
+	if (backward) {
+		text_add(e->out, ".forward = {\n");
+		e->out->indent++;
+	}
+	if (stored) {
+		emit_stored(e, step, backward);
+	} else {
+		emit_attention(e, step);
+		text_add(e->out, ".lse = %s,\n", local(e, &u[4]));
+	}
 	if (backward) {
 		e->out->indent--;
-		text_add(e->out, "},\n.dout = %s,\n", local(e, &u[5]));
-		text_add(e->out, ".dq = %s, .dk = %s, .dv = %s,\n", local(e, &u[6]),
-			 local(e, &u[7]), local(e, &u[8]));
+		text_add(e->out, "},\n.dout = %s,\n", local(e, &u[dy]));
+		text_add(e->out, ".dq = %s, .dk = %s, .dv = %s,\n", local(e, &u[dy + 1]),
+			 local(e, &u[dy + 2]), local(e, &u[dy + 3]));
 	}
 	e->out->indent--;
 	text_add(e->out, "}));\n");
@@ -294,7 +318,11 @@ static void emit_step(struct emitter *e, const struct step *step)
 		break;
 	case RT_ROW_attend_forward:
 	case RT_ROW_attend_backward:
-		emit_attend(e, step);
+		emit_attend(e, step, false, step->row == RT_ROW_attend_backward);
+		break;
+	case RT_ROW_attend_stored_forward:
+	case RT_ROW_attend_stored_backward:
+		emit_attend(e, step, true, step->row == RT_ROW_attend_stored_backward);
 		break;
 	case RT_ROW_load_batch:
 		emit_load(e, step);

@@ -19,7 +19,8 @@ static const char *const reserved[] = {
 	"volatile", "while",  "at",	  "above",    "main",	  "bool",     "true",	  "false",
 	"asm",	    "typeof", "int32_t",  "int64_t",  "rt",	  "forward",  "backward", "update",
 	"begin",    "merge",  "plan",	  "roles",    "axes",	  "groups",   "params",	  "items",
-	"linux",    "unix",   "int8_t",	  "uint8_t",  "size_t",	  "linux_",   "NULL",	  "merge_losses"};
+	"linux",    "unix",   "int8_t",	  "uint8_t",  "size_t",	  "linux_",   "NULL",
+	"merge_losses"};
 
 void emit_head(struct emitter *e, const char *what)
 {
@@ -144,7 +145,7 @@ const char *emit_type(enum rt_type type)
 {
 	static const char *const names[] = {
 		[RT_F32] = "float",  [RT_F64] = "double",  [RT_BF16] = "uint16_t",
-		[RT_I32] = "int32_t", [RT_I64] = "int64_t",
+		[RT_I32] = "int32_t", [RT_I64] = "int64_t", [RT_U8] = "uint8_t",
 	};
 	return names[type];
 }

@@ -150,6 +150,28 @@ static struct tensor_id statistic(struct builder *b, const struct model_call *ca
 	return build_tensor(b, ROLE_STATISTIC, name, op, call->span, dims);
 }
 
+static struct dims with(struct dims dims, uint32_t dim)
+{
+	BUG_IF(dims.n == DIM_MAX, "a tensor of %u dims", dims.n + 1);
+	dims.at[dims.n++] = dim;
+	return dims;
+}
+
+/* Probabilities, of each query over all keys; with dropout what is left of them, and a byte for
+ * each: kept or not. */
+static void stored(struct builder *b, const struct model_call *call, const char *result,
+		   struct dims x, struct tensor_id extra[3])
+{
+	static const char *const names[] = {"probabilities", "dropped", "mask"};
+	struct dims dims = with(without_last(x), b->keys);
+	for (uint32_t i = 0; i < (call->rate > 0 ? 3 : 1); i++) {
+		char *name = arena_text(b->work->keep, "%s_%s", result, names[i]);
+		extra[i] = build_tensor(b, ROLE_VALUE, name, "stored", call->span, dims);
+	}
+	if (call->rate > 0)
+		b->tensors.at[extra[2].at].type = RT_U8;
+}
+
 /* One table for equal attributes, made once and shared by every rope that wants it. */
 static struct tensor_id rope_table(struct builder *b, const struct model_call *call, struct dims x)
 {
@@ -188,7 +210,7 @@ static void fill_call(struct builder *b, const struct model_call *call, uint32_t
 		      const char *name, struct dims x)
 {
 	struct tensor_id weight = no_tensor, bias = no_tensor, table = no_tensor;
-	struct tensor_id extra[2] = {no_tensor, no_tensor};
+	struct tensor_id extra[3] = {no_tensor, no_tensor, no_tensor};
 	double scalar = 0;
 	build_params(b, call, &weight, &bias);
 	switch (call->op) {
@@ -201,7 +223,10 @@ static void fill_call(struct builder *b, const struct model_call *call, uint32_t
 		scalar = call->eps;
 		break;
 	case OPERATOR_attend:
-		extra[0] = statistic(b, call, name, "lse", without_last(x));
+		if (b->keys != NO_ID)
+			stored(b, call, name, x, extra);
+		else
+			extra[0] = statistic(b, call, name, "lse", without_last(x));
 		scalar = call->rate;
 		break;
 	case OPERATOR_rope:
@@ -223,8 +248,7 @@ static void fill_call(struct builder *b, const struct model_call *call, uint32_t
 		node->in[n++] = bias;
 	if (table.at != NO_ID)
 		node->in[n] = table;
-	node->out[1] = extra[0];
-	node->out[2] = extra[1];
+	memcpy(node->out + 1, extra, sizeof extra);
 	node->scalar[0] = scalar;
 }
 
@@ -233,13 +257,19 @@ static uint32_t copies(const struct builder *b)
 	return b->region == REGION_REPEAT ? (uint32_t)b->model->layers : 1;
 }
 
+static enum op op_of(const struct builder *b, const struct model_call *call)
+{
+	bool stores = call->op == OPERATOR_attend && b->keys != NO_ID;
+	return stores ? OP_attend_stored : (enum op)call->op;
+}
+
 static void build_call(struct builder *b, const struct model_call *call)
 {
 	b->region = call->region;
 	char *name = result_name(b, call);
 	struct dims x = b->dims[call->operands[0]];
 	uint32_t at = b->nodes.n;
-	struct graph_node *node = build_node(b, (enum op)call->op, call->span);
+	struct graph_node *node = build_node(b, op_of(b, call), call->span);
 	node->group = call->group;
 	node->from = call->from;
 	node->to = call->to;
@@ -304,8 +334,33 @@ static void count_regions(struct graph *graph)
 	}
 }
 
-/* What enters the layers and is read behind them too is not what they carry: its gradient from there
- * passes them by. */
+/* A dim for the keys of each query, beside that of the queries: a tensor has a dim once. */
+static const struct model *with_keys(const struct model *model, struct work *work)
+{
+	struct model *out = ARENA_NEW(work->keep, struct model);
+	struct dim *dims = ARENA_ARRAY(work->keep, struct dim, model->ndims + 1);
+	char *name = arena_text(work->keep, "keys");
+	while (model_dim(model, name_of(work->names, name)) != NO_ID)
+		name = arena_text(work->keep, "%s_seen", name);
+	memcpy(dims, model->dims, model->ndims * sizeof *dims);
+	dims[model->ndims] = model->dims[model->tokens];
+	dims[model->ndims].name = name_of(work->names, name);
+	*out = *model;
+	out->dims = dims;
+	out->ndims++;
+	return out;
+}
+
+static bool stores_attention(const struct plan *plan)
+{
+	bool any = false;
+	for (uint32_t i = 0; i < plan->model->ncalls; i++)
+		any |= plan->model->calls[i].op == OPERATOR_attend;
+	return any && name_is(plan->memory.attention.word, "stored");
+}
+
+/* What enters the layers and is read behind them too is not what they carry: its gradient from
+ * there passes them by. */
 static bool read_behind(const struct builder *b, uint32_t value)
 {
 	const struct model *m = b->model;
@@ -351,8 +406,10 @@ static void build_calls(struct builder *b)
 
 bool graph_build(const struct plan *plan, struct graph *out, struct work *work)
 {
-	const struct model *model = plan->model;
+	bool stores = stores_attention(plan);
+	const struct model *model = stores ? with_keys(plan->model, work) : plan->model;
 	struct builder b = {.plan = plan, .model = model, .work = work, .graph = out};
+	b.keys = stores ? model->ndims - 1 : NO_ID;
 	struct dims *dims = ARENA_ARRAY(work->keep, struct dims, model->nvalues + 1);
 	*out = (struct graph){.plan = plan, .model = model};
 	b.values = ARENA_ARRAY(work->keep, struct tensor_id, model->nvalues + 1);

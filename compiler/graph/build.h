@@ -8,7 +8,8 @@
 
 struct builder {
 	const struct plan *plan;
-	const struct model *model;
+	const struct model *model; /* with the dim of keys, if attention is stored */
+	uint32_t keys;            /* that dim: tokens once more; NO_ID: tiled */
 	struct work *work;
 	VEC(struct tensor) tensors;
 	VEC(struct graph_node) nodes;
@@ -56,6 +57,7 @@ GRADIENT(layernorm);
 GRADIENT(rmsnorm);
 GRADIENT(rope);
 GRADIENT(attend);
+GRADIENT(attend_stored);
 GRADIENT(unary);
 GRADIENT(add);
 GRADIENT(sub);

@@ -152,6 +152,21 @@ void gradient_attend(struct builder *b, uint32_t node, struct tensor_id dy)
 		adjoint_add(b, f.in[i], d[i], true);
 }
 
+void gradient_attend_stored(struct builder *b, uint32_t node, struct tensor_id dy)
+{
+	struct graph_node f = forward(b, node);
+	struct tensor_id d[3];
+	for (int i = 0; i < 3; i++)
+		d[i] = adjoint_new(b, f.in[i], f.span);
+	struct graph_node *n = build_node(b, OP_attend_stored_backward, f.span);
+	memcpy(n->in, f.in, 3 * sizeof f.in[0]);
+	memcpy(n->in + 3, f.out, 4 * sizeof f.out[0]);
+	n->in[7] = dy;
+	memcpy(n->out, d, sizeof d);
+	for (int i = 0; i < 3; i++)
+		adjoint_add(b, f.in[i], d[i], true);
+}
+
 void gradient_unary(struct builder *b, uint32_t node, struct tensor_id dy)
 {
 	struct graph_node f = forward(b, node);

@@ -31,8 +31,10 @@ struct lower {
 	bool has[REGIONS];        /* regions of this stage */
 	const bool *here;         /* by parameter: this stage holds it */
 	uint64_t layers, deepest; /* of this stage; of its largest chunk */
-	uint32_t slots, received;
-	uint32_t carried, adjoint, arrived; /* buffers, or NO_ID */
+	uint32_t slots, received[2];
+	uint32_t head_slots;      /* of what the head keeps */
+	uint32_t carried, adjoint, arrived[2]; /* buffers, or NO_ID */
+	uint32_t *past_arrived;   /* by tensor that passes by the layers forward */
 	uint32_t node;            /* node that is lowered now */
 	struct span span;
 	VEC(struct group) groups;
@@ -63,7 +65,7 @@ struct size size_number(int64_t value);
 struct step *step_new(struct lower *l, enum rt_row row, enum rt_type type, struct size rows);
 void step_read(struct lower *l, struct step *step, struct tensor_id t);
 void step_write(struct lower *l, struct step *step, struct tensor_id t);
-/* All operands read, then all results written. */
+/* All operands read, then all results written; absent ones have their place. */
 void step_operands(struct lower *l, struct step *step, const struct graph_node *node);
 void step_absent(struct step *step);
 void step_use(struct lower *l, struct step *step, uint32_t buffer, bool write);

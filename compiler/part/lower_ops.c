@@ -300,12 +300,12 @@ static void lower_rope_backward(struct lower *l, const struct graph_node *node)
 	rotate(l, node, -1);
 }
 
-/* batch, tokens, heads, kv_heads, head; scalars: rate. dq, dk, dv: written. */
-static void attend(struct lower *l, const struct graph_node *node, enum rt_row row)
+/* After the operands: control words for the mask, sizes batch, tokens, heads, kv_heads, head, and
+ * where the mask of these heads begins; scalars: rate. `products`: of queries by keys by head. */
+static void attend_sizes(struct lower *l, struct step *step, const struct graph_node *node,
+			 uint64_t products)
 {
 	struct dims q = dims_of(l, node->in[0]), k = dims_of(l, node->in[1]);
-	struct step *step = kernel(l, row, node->in[0], size_number(1));
-	step_operands(l, step, node);
 	if (node->scalar[0] > 0)
 		step_use(l, step, l->control, false);
 	else
@@ -327,17 +327,40 @@ static void attend(struct lower *l, const struct graph_node *node, enum rt_row r
 		if (i != 3)
 			flops = num_times(flops, (uint64_t)step->sizes[i].value);
 	flops = num_times(flops, (uint64_t)step->sizes[1].value);
-	step->flops = num_times(flops, row == RT_ROW_attend_forward ? 4 : 10).value;
+	step->flops = num_times(flops, 2 * products).value;
 }
 
 static void lower_attend(struct lower *l, const struct graph_node *node)
 {
-	attend(l, node, RT_ROW_attend_forward);
+	struct step *step = kernel(l, RT_ROW_attend_forward, node->in[0], size_number(1));
+	step_operands(l, step, node);
+	attend_sizes(l, step, node, 2);
 }
 
 static void lower_attend_backward(struct lower *l, const struct graph_node *node)
 {
-	attend(l, node, RT_ROW_attend_backward);
+	struct step *step = kernel(l, RT_ROW_attend_backward, node->in[0], size_number(1));
+	step_operands(l, step, node);
+	attend_sizes(l, step, node, 5);
+}
+
+/* Uses: q, k, v, y, probabilities, dropped, mask, scores. */
+static void lower_attend_stored(struct lower *l, const struct graph_node *node)
+{
+	struct tensor_id kept = node->out[1];
+	uint32_t scores = buffer_scratch(l, "scores", size_in(l, kept, dims_of(l, kept)),
+					 type_of(l, kept));
+	struct step *step = kernel(l, RT_ROW_attend_stored_forward, node->in[0], size_number(1));
+	step_operands(l, step, node);
+	step_use(l, step, scores, true);
+	attend_sizes(l, step, node, 2);
+}
+
+static void lower_attend_stored_backward(struct lower *l, const struct graph_node *node)
+{
+	struct step *step = kernel(l, RT_ROW_attend_stored_backward, node->in[0], size_number(1));
+	step_operands(l, step, node);
+	attend_sizes(l, step, node, 4);
 }
 
 /* Elements of x from its first cut dim inwards, here and whole, and where this rank's begin: a

@@ -184,7 +184,8 @@ static bool rule_attend(const struct rule_context *c, struct ask *ask)
 	const struct graph_node *n = c->node;
 	for (int i = 0; i < 3; i++)
 		ask->in[i] = heads_cut(c, n->in[i]);
-	ask->out[0] = ask->out[1] = ask->in[0];
+	for (uint32_t i = 0; i < n->nout; i++)
+		ask->out[i] = ask->in[0];
 	return ask->in[1].kind == SPREAD_WHOLE || ask->in[0].kind == SPREAD_CUT;
 }
 
@@ -194,7 +195,8 @@ static bool rule_attend_backward(const struct rule_context *c, struct ask *ask)
 	bool good = rule_attend(c, ask);
 	struct cut q = ask->in[0], k = ask->in[1];
 	struct cut dk = k.kind == SPREAD_CUT || q.kind == SPREAD_WHOLE ? k : cut_partial;
-	ask->in[3] = ask->in[4] = ask->in[5] = q;
+	for (uint32_t i = 3; i < n->nin; i++)
+		ask->in[i] = q;
 	ask->out[0] = q;
 	ask->out[1] = ask->out[2] = dk;
 	BUG_IF(n->nout != 3, "attend_backward with %u results", n->nout);
@@ -276,6 +278,7 @@ static spread_rule_fn *const rules[] = {
 	[OP_rmsnorm] = rule_norm,
 	[OP_rope] = rule_rope,
 	[OP_attend] = rule_attend,
+	[OP_attend_stored] = rule_attend,
 	[OP_gelu] = rule_each,
 	[OP_gelu_erf] = rule_each,
 	[OP_silu] = rule_each,
@@ -294,6 +297,7 @@ static spread_rule_fn *const rules[] = {
 	[OP_rmsnorm_backward] = rule_norm_backward,
 	[OP_rope_backward] = rule_rope,
 	[OP_attend_backward] = rule_attend_backward,
+	[OP_attend_stored_backward] = rule_attend_backward,
 	[OP_gelu_backward] = rule_each,
 	[OP_gelu_erf_backward] = rule_each,
 	[OP_silu_backward] = rule_each,

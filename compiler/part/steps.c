@@ -140,10 +140,14 @@ void step_write(struct lower *l, struct step *step, struct tensor_id t)
 
 void step_operands(struct lower *l, struct step *step, const struct graph_node *node)
 {
-	for (uint32_t i = 0; i < node->nin; i++)
-		step_read(l, step, node->in[i]);
-	for (uint32_t i = 0; i < node->nout; i++)
-		step_write(l, step, node->out[i]);
+	for (uint32_t i = 0; i < node->nin + node->nout; i++) {
+		bool write = i >= node->nin;
+		struct tensor_id t = write ? node->out[i - node->nin] : node->in[i];
+		if (t.at == NO_ID)
+			step_absent(step);
+		else
+			step_tensor(l, step, t, write);
+	}
 }
 
 void step_absent(struct step *step)

@@ -25,5 +25,7 @@ int rt_run(struct rt *rt, int stream, const struct rt_kernel *kernel, int64_t ro
 SLOT(matmul)
 SLOT(attend_forward)
 SLOT(attend_backward)
+SLOT(attend_stored_forward)
+SLOT(attend_stored_backward)
 SLOT(copy)
 SLOT(clear)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A device: what computes. One object a rank, opened after the fork (its threads must not be
  * inherited), closed before the process ends. The calls rt_run, rt_matmul, rt_attend_forward,
- * rt_attend_backward, rt_copy and rt_clear of rt/rt.h (device.c) go through it. */
+ * rt_attend_backward, the same of stored attention, rt_copy and rt_clear of rt/rt.h (device.c) go
+ * through it. */
 #ifndef DEVICE_DEVICE_H
 #define DEVICE_DEVICE_H
 
@@ -25,6 +26,10 @@ struct rt_device_ops {
 			      const struct rt_attend_forward *args);
 	int (*attend_backward)(struct rt_device *device, int stream,
 			       const struct rt_attend_backward *args);
+	int (*attend_stored_forward)(struct rt_device *device, int stream,
+				     const struct rt_attend_stored_forward *args);
+	int (*attend_stored_backward)(struct rt_device *device, int stream,
+				      const struct rt_attend_stored_backward *args);
 	int (*copy)(struct rt_device *device, int stream, const struct rt_copy *args);
 	int (*clear)(struct rt_device *device, int stream, const struct rt_clear *args);
 	int (*sync)(struct rt_device *device); /* waits for all streams */

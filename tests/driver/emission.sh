@@ -37,6 +37,18 @@ for file in plan.h model.c schedule.c; do
 		fail "$file: other lines for 96 layers than for 2"
 done
 
+for form in block 'selective(mlp)'; do
+	for plan in tiny deep; do
+		sed "s/^precision = fp32/&\nmemory { recompute = $form }/" $plan.plan >again.plan
+		grep -q recompute again.plan || fail 'nothing is made again'
+		expect 0 emit again.plan -o again_$plan
+	done
+	for file in plan.h model.c schedule.c; do
+		[ "$(wc -l <again_tiny/$file)" -eq "$(wc -l <again_deep/$file)" ] ||
+			fail "$file: other lines for 96 layers than for 2, recompute = $form"
+	done
+done
+
 # micro-batches: 320 as 32
 for n in 32 320; do
 	sed "s/global_batch = 4 seq/global_batch = $((2 * n)) seq/" tiny.plan >batch$n.plan

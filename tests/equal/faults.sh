@@ -126,4 +126,18 @@ fault last_micro_batch_of_a_slice model.c \
 	'/rt_accumulate_f64, SLICE_layer_mlp_c_fc_weight,/i\
 RT_TRY(rt_clear(rt, 0, &(struct rt_clear){.at = layer_mlp_c_fc_weight_grad,\
 	.bytes = 8 * SLICE_layer_mlp_c_fc_weight}));'
+
+# What backward computes again.
+rm -r "$work/right"
+variant right equal/gpt.plan fp64 1 - 2 \
+	's/^precision = .*/precision = fp64\nmemory { recompute = block, attention = stored }/'
+"$planc" emit -q "$work/right/program.plan" -o "$work/right"
+compiled right
+train right
+fault mask_of_another_layer model.c \
+	'/^int layer_backward/,/^}/{/out = {attention_dropout_o_recomputed}/,/size/s/at->layer/0/;}'
+fault input_of_another_layer model.c \
+	'/^int layer_backward/,/^}/s/carried_mlp_x = HERE(/carried_mlp_x = NEXT(/'
+fault probabilities_of_all model.c \
+	'/^int layer_backward/,/^}/{/attend_stored_forward/,/}));/s/causal = true/causal = false/;}'
 exit $failed

@@ -187,27 +187,34 @@ static int run_matmul(struct interpret *in, const struct step *step, struct inte
 	return in->device->ops->matmul(in->device, 0, &args);
 }
 
+static struct rt_attend_forward attention(struct interpret *in, const struct step *step,
+					  struct interpret_at at)
+{
+	const struct use *u = step->uses;
+	return (struct rt_attend_forward){
+		.type = step->type,
+		.batch = step->sizes[0].value,
+		.tokens = step->sizes[1].value,
+		.heads = step->sizes[2].value,
+		.kv_heads = step->sizes[3].value,
+		.head = step->sizes[4].value,
+		.scale = 1 / sqrt((double)step->sizes[4].value),
+		.dropout = step->scalars[0],
+		.stream_id = stream_of(step, 5, at),
+		.causal = step->flags & STEP_CAUSAL,
+		.q = address(in, &u[0], at),
+		.k = address(in, &u[1], at),
+		.v = address(in, &u[2], at),
+		.control = address(in, &u[step->nuses - 1], at),
+		.out = address(in, &u[3], at),
+	};
+}
+
 static int run_attend(struct interpret *in, const struct step *step, struct interpret_at at)
 {
 	const struct use *u = step->uses;
-	struct rt_attend_backward args = {.forward = {
-						  .type = step->type,
-						  .batch = step->sizes[0].value,
-						  .tokens = step->sizes[1].value,
-						  .heads = step->sizes[2].value,
-						  .kv_heads = step->sizes[3].value,
-						  .head = step->sizes[4].value,
-						  .scale = 1 / sqrt((double)step->sizes[4].value),
-						  .dropout = step->scalars[0],
-						  .stream_id = stream_of(step, 5, at),
-						  .causal = step->flags & STEP_CAUSAL,
-						  .q = address(in, &u[0], at),
-						  .k = address(in, &u[1], at),
-						  .v = address(in, &u[2], at),
-						  .control = address(in, &u[step->nuses - 1], at),
-						  .out = address(in, &u[3], at),
-						  .lse = address(in, &u[4], at),
-					  }};
+	struct rt_attend_backward args = {.forward = attention(in, step, at)};
+	args.forward.lse = address(in, &u[4], at);
 	if (step->row == RT_ROW_attend_forward)
 		return in->device->ops->attend_forward(in->device, 0, &args.forward);
 	args.dout = address(in, &u[5], at);
@@ -215,6 +222,25 @@ static int run_attend(struct interpret *in, const struct step *step, struct inte
 	args.dk = address(in, &u[7], at);
 	args.dv = address(in, &u[8], at);
 	return in->device->ops->attend_backward(in->device, 0, &args);
+}
+
+static int run_stored(struct interpret *in, const struct step *step, struct interpret_at at)
+{
+	const struct use *u = step->uses;
+	struct rt_attend_stored_backward args = {
+		.forward = {.attend = attention(in, step, at),
+			    .probabilities = address(in, &u[4], at),
+			    .dropped = address(in, &u[5], at),
+			    .mask = address(in, &u[6], at)}};
+	if (step->row == RT_ROW_attend_stored_forward) {
+		args.forward.scores = address(in, &u[7], at);
+		return in->device->ops->attend_stored_forward(in->device, 0, &args.forward);
+	}
+	args.dout = address(in, &u[7], at);
+	args.dq = address(in, &u[8], at);
+	args.dk = address(in, &u[9], at);
+	args.dv = address(in, &u[10], at);
+	return in->device->ops->attend_stored_backward(in->device, 0, &args);
 }
 
 static int run_load(struct interpret *in, const struct step *step, struct interpret_at at)
@@ -252,6 +278,9 @@ static int run_kernel(struct interpret *in, const struct step *step, struct inte
 	case RT_ROW_attend_forward:
 	case RT_ROW_attend_backward:
 		return run_attend(in, step, at);
+	case RT_ROW_attend_stored_forward:
+	case RT_ROW_attend_stored_backward:
+		return run_stored(in, step, at);
 	case RT_ROW_load_batch:
 		return run_load(in, step, at);
 	case RT_ROW_clear:
@@ -385,7 +414,8 @@ void interpret_turns(struct interpret *in, uint32_t first, uint32_t last)
 		fill_life(in, turn.backward ? LIFE_TURN : LIFE_SLOT);
 		run_body(in, turn.backward ? &in->role->backward : &in->role->forward, at);
 		if ((turn.micro_batch + 1) % length == 0)
-			end_lane(in, lane, turn.backward ? &in->role->merge : &in->role->merge_sums);
+			end_lane(in, lane,
+				 turn.backward ? &in->role->merge : &in->role->merge_sums);
 	}
 }
 

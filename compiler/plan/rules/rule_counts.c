@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules on what the program counts: tokens, samples, micro-batches, threads. Later sums and
- * products of these fit their words. */
+/* Rules on what the program counts: tokens, samples, threads. Later products of these fit their
+ * words. */
 #include "plan/rules/plan_rules.h"
 
 #include "rt/workspace.h"
@@ -25,26 +25,19 @@ static void refuse(struct work *work, const struct value *value, const char *wha
 	diag_label(diag, other->span, "%s", times);
 }
 
-/* Samples are numbered through all steps, tokens through one; micro-batches fit 31 bits. */
+/* Samples are numbered through all steps, tokens through one. */
 bool rule_counts(const struct plan *plan, struct work *work)
 {
 	const struct plan_train *train = &plan->train;
-	const struct value *batches = &train->micro_batches;
 
 	if (!fits(&train->global_batch, &train->seq_len)) {
 		refuse(work, &train->global_batch, "tokens of a step", &train->seq_len, "tokens");
 		return false;
 	}
-	if (!fits(&train->steps, &train->global_batch)) {
-		refuse(work, &train->steps, "samples of the training", &train->global_batch,
-		       "samples a step");
-		return false;
-	}
-	if (!value_known(batches) || batches->i <= INT32_MAX)
+	if (fits(&train->steps, &train->global_batch))
 		return true;
-	diag_note(diag_add(work->diags, E0115, train->micro_batch.span,
-			   "a step has %lld micro-batches", (long long)batches->i),
-		  "at most %d, for each data rank", INT32_MAX);
+	refuse(work, &train->steps, "samples of the training", &train->global_batch,
+	       "samples a step");
 	return false;
 }
 

@@ -152,6 +152,38 @@ static inline void attend_keep(const struct attend *a, REAL *keep, int64_t key, 
 	}
 }
 
+/* First element of a query's row of an array [batch, tokens, heads, tokens]. */
+INLINE int64_t attend_row(const struct attend *a, int64_t query)
+{
+	return ((a->sample * a->f->tokens + a->query + query) * a->f->heads + a->head) *
+	       a->f->tokens;
+}
+
+/* tile[key][query] of such an array, the missing queries 0. */
+INLINE void attend_fetch(const struct attend *a, REAL *tile, const void *array, int64_t key,
+			 int64_t count)
+{
+	memset(tile, 0, (size_t)(count * QUERIES) * sizeof(REAL));
+	for (int64_t q = 0; q < a->queries; q++) {
+		const ELEM *row = (const ELEM *)array + attend_row(a, q) + key;
+		for (int64_t k = 0; k < count; k++)
+			tile[k * QUERIES + q] = real_of(row[k]);
+	}
+}
+
+/* The way back; the tile is left as it was rounded. */
+INLINE void attend_store(const struct attend *a, REAL *tile, void *array, int64_t key,
+			 int64_t count)
+{
+	for (int64_t q = 0; q < a->queries; q++) {
+		ELEM *row = (ELEM *)array + attend_row(a, q) + key;
+		for (int64_t k = 0; k < count; k++) {
+			row[k] = elem_of(tile[k * QUERIES + q]);
+			tile[k * QUERIES + q] = real_of(row[k]);
+		}
+	}
+}
+
 _Static_assert(KEYS + 3 <= MASK_ELEMENTS, "a group of the mask covers the keys of a tile");
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gradients of attention; weights are made again from the kept log-sums. With weights p, output o:
- * dv = p^T do, dp = do v^T, ds = p (dp - do . o), dq = ds k, dk = ds^T q. */
+/* Gradients of attention; weights are made again from the kept log-sums, or read where they are
+ * stored. With weights p, output o: dv = p^T do, dp = do v^T, ds = p (dp - do . o), dq = ds k, dk =
+ * ds^T q. */
 #include "device/cpu/cpu_attend.h"
 
 struct work {
-	const struct rt_attend_backward *b;
+	const void *dout;
+	void *dq_out, *dk_out, *dv_out;
 	int64_t padded;		       /* head, in whole vectors */
 	REAL *q_turned, *do_turned;    /* [head][QUERIES], q times scale */
 	REAL *q_rows, *do_rows;	       /* [QUERIES][padded] */
@@ -24,10 +26,8 @@ static REAL *carve(REAL **at, int64_t count)
 	return here;
 }
 
-static void work_start(struct work *w, const struct rt_attend_backward *b, REAL *scratch)
+static void work_start(struct work *w, int64_t head, REAL *scratch)
 {
-	int64_t head = b->forward.head;
-	w->b = b;
 	w->padded = (head + LANES - 1) / LANES * LANES;
 	w->q_turned = carve(&scratch, head * QUERIES);
 	w->do_turned = carve(&scratch, head * QUERIES);
@@ -54,8 +54,8 @@ static void sums_start(const struct attend *a, struct work *w)
 	w->dv = w->dk + tokens * head;
 	w->key_row = head;
 #else
-	w->dk = (REAL *)w->b->dk + attend_key(a, 0);
-	w->dv = (REAL *)w->b->dv + attend_key(a, 0);
+	w->dk = (REAL *)w->dk_out + attend_key(a, 0);
+	w->dv = (REAL *)w->dv_out + attend_key(a, 0);
 	w->key_row = a->kv_row;
 #endif
 	for (int64_t t = 0; t < tokens; t++) {
@@ -67,7 +67,8 @@ static void sums_start(const struct attend *a, struct work *w)
 static void sums_store(const struct attend *a, const struct work *w)
 {
 #ifdef CPU_BF16
-	ELEM *dk = (ELEM *)w->b->dk + attend_key(a, 0), *dv = (ELEM *)w->b->dv + attend_key(a, 0);
+	ELEM *dk = (ELEM *)w->dk_out + attend_key(a, 0);
+	ELEM *dv = (ELEM *)w->dv_out + attend_key(a, 0);
 	for (int64_t t = 0; t < a->f->tokens; t++) {
 		for (int64_t d = 0; d < a->f->head; d++) {
 			dk[t * a->kv_row + d] = elem_of(w->dk[t * w->key_row + d]);
@@ -89,16 +90,12 @@ static void copy_rows(const struct attend *a, REAL *to, int64_t padded, const EL
 			to[q * padded + d] = real_of(from[q * a->row + d]) * factor;
 }
 
-/* A missing query has an infinite log-sum: its weights are 0. */
 static void load_queries(const struct attend *a, struct work *w)
 {
 	const struct rt_attend_forward *f = a->f;
 	const ELEM *q = (const ELEM *)f->q + attend_query(a);
 	const ELEM *out = (const ELEM *)f->out + attend_query(a);
-	const ELEM *dout = (const ELEM *)w->b->dout + attend_query(a);
-	const REAL *lse =
-		(const REAL *)f->lse + (a->sample * f->heads + a->head) * f->tokens + a->query;
-	attend_turn(a, w->q_turned, q, (REAL)f->scale);
+	const ELEM *dout = (const ELEM *)w->dout + attend_query(a);
 	attend_turn(a, w->do_turned, dout, 1);
 	copy_rows(a, w->q_rows, w->padded, q, (REAL)f->scale);
 	copy_rows(a, w->do_rows, w->padded, dout, 1);
@@ -107,9 +104,19 @@ static void load_queries(const struct attend *a, struct work *w)
 		double sum = 0;
 		if (i < a->queries)
 			ROW_SUM(sum, f->head, ROW(dout + i * a->row) * ROW(out + i * a->row));
-		w->lse[i] = i < a->queries ? lse[i] : (REAL)INFINITY;
 		w->along[i] = (REAL)sum;
 	}
+}
+
+/* What weights are made again from. A missing query has an infinite log-sum: its weights are 0. */
+static void load_sums(const struct attend *a, struct work *w)
+{
+	const struct rt_attend_forward *f = a->f;
+	const REAL *lse =
+		(const REAL *)f->lse + (a->sample * f->heads + a->head) * f->tokens + a->query;
+	attend_turn(a, w->q_turned, (const ELEM *)f->q + attend_query(a), (REAL)f->scale);
+	for (int64_t i = 0; i < QUERIES; i++)
+		w->lse[i] = i < a->queries ? lse[i] : (REAL)INFINITY;
 }
 
 /* to[key][..] += sum over queries of factors[key][query] rows[query][..] */
@@ -164,50 +171,113 @@ static void slope(REAL *restrict slopes, const REAL *restrict weights, const REA
 	}
 }
 
-static void query_block(const struct attend *a, struct work *w)
+/* Gradients of the tile, from its weights, slopes, and weights after dropout. */
+static void add_tile(const struct attend *a, struct work *w, int64_t key, int64_t count,
+		     struct attend_tile k, const REAL *dropped)
+{
+	int64_t at = key * w->key_row;
+	add_to_keys(a, w, w->dv + at, dropped, w->do_rows, count);
+	add_to_keys(a, w, w->dk + at, w->slopes, w->q_rows, count);
+	attend_mix(a, w->dq, k, count, w->slopes);
+}
+
+static void tile(const struct attend *a, struct work *w, int64_t key, int64_t count)
+{
+	struct attend_tile k = attend_load(a, a->f->k, key, count, w->k_room);
+	struct attend_tile v = attend_load(a, a->f->v, key, count, w->v_room);
+	attend_dots(a, w->weights, k, count, w->q_turned);
+	attend_mask(a, w->weights, key, count);
+	weigh(w->weights, w->lse, count);
+	attend_dots(a, w->slopes, v, count, w->do_turned);
+	if (attend_drops(a)) {
+		attend_keep(a, w->keep, key, count);
+		times(w->slopes, w->keep, count);
+	}
+	slope(w->slopes, w->weights, w->along, count);
+	if (attend_drops(a))
+		times(w->weights, w->keep, count);
+	add_tile(a, w, key, count, k, w->weights);
+}
+
+/* keep[key][query] = 0 or 1 / (1 - dropout), as stored: all 1 outside training. */
+static void load_mask(const struct attend *a, struct work *w, const uint8_t *mask, int64_t key,
+		      int64_t count)
+{
+	REAL factor = attend_drops(a) ? (REAL)(1 / (1 - a->f->dropout)) : 1;
+	memset(w->keep, 0, (size_t)(count * QUERIES) * sizeof(REAL));
+	for (int64_t q = 0; q < a->queries; q++)
+		for (int64_t k = 0; k < count; k++)
+			if (mask[attend_row(a, q) + key + k])
+				w->keep[k * QUERIES + q] = factor;
+}
+
+static void stored_tile(const struct attend *a, struct work *w,
+			const struct rt_attend_stored_forward *s, int64_t key, int64_t count)
+{
+	struct attend_tile k = attend_load(a, a->f->k, key, count, w->k_room);
+	struct attend_tile v = attend_load(a, a->f->v, key, count, w->v_room);
+	attend_dots(a, w->slopes, v, count, w->do_turned);
+	if (s->mask) {
+		load_mask(a, w, s->mask, key, count);
+		times(w->slopes, w->keep, count);
+	}
+	attend_fetch(a, w->weights, s->probabilities, key, count);
+	slope(w->slopes, w->weights, w->along, count);
+	if (s->dropped)
+		attend_fetch(a, w->weights, s->dropped, key, count);
+	add_tile(a, w, key, count, k, w->weights);
+}
+
+/* s NULL: nothing is stored. */
+static void query_block(const struct attend *a, struct work *w,
+			const struct rt_attend_stored_forward *s)
 {
 	load_queries(a, w);
+	if (!s)
+		load_sums(a, w);
 	for (int64_t key = 0; key < a->keys; key += KEYS) {
-		int64_t count = least(KEYS, a->keys - key), at = key * w->key_row;
-		struct attend_tile k = attend_load(a, a->f->k, key, count, w->k_room);
-		struct attend_tile v = attend_load(a, a->f->v, key, count, w->v_room);
-		attend_dots(a, w->weights, k, count, w->q_turned);
-		attend_mask(a, w->weights, key, count);
-		weigh(w->weights, w->lse, count);
-		attend_dots(a, w->slopes, v, count, w->do_turned);
-		if (attend_drops(a)) {
-			attend_keep(a, w->keep, key, count);
-			times(w->slopes, w->keep, count);
-		}
-		slope(w->slopes, w->weights, w->along, count);
-		if (attend_drops(a))
-			times(w->weights, w->keep, count);
-		add_to_keys(a, w, w->dv + at, w->weights, w->do_rows, count);
-		add_to_keys(a, w, w->dk + at, w->slopes, w->q_rows, count);
-		attend_mix(a, w->dq, k, count, w->slopes);
+		int64_t count = least(KEYS, a->keys - key);
+		if (s)
+			stored_tile(a, w, s, key, count);
+		else
+			tile(a, w, key, count);
 	}
-	ELEM *dq = (ELEM *)w->b->dq + attend_query(a);
+	ELEM *dq = (ELEM *)w->dq_out + attend_query(a);
 	REAL scale = (REAL)a->f->scale;
 	for (int64_t q = 0; q < a->queries; q++)
 		for (int64_t d = 0; d < a->f->head; d++)
 			dq[q * a->row + d] = elem_of(w->dq[d * QUERIES + q] * scale);
 }
 
-void CPU_NAME(attend_backward)(const void *args, int64_t item, void *scratch)
+/* One k/v head of one sample. */
+static void key_head(const struct rt_attend_forward *f, int64_t item, struct work *w,
+		     const struct rt_attend_stored_forward *s)
 {
-	const struct rt_attend_backward *b = args;
-	const struct rt_attend_forward *f = &b->forward;
 	int64_t sample = item / f->kv_heads, group = f->heads / f->kv_heads;
 	int64_t head = item % f->kv_heads * group;
-	struct work w;
-	work_start(&w, b, scratch);
 	struct attend a = attend_start(f, sample, head, 0);
-	sums_start(&a, &w);
+	sums_start(&a, w);
 	for (int64_t h = head; h < head + group; h++) {
 		for (int64_t query = 0; query < f->tokens; query += QUERIES) {
 			a = attend_start(f, sample, h, query);
-			query_block(&a, &w);
+			query_block(&a, w, s);
 		}
 	}
-	sums_store(&a, &w);
+	sums_store(&a, w);
+}
+
+void CPU_NAME(attend_backward)(const void *args, int64_t item, void *scratch)
+{
+	const struct rt_attend_backward *b = args;
+	struct work w = {.dout = b->dout, .dq_out = b->dq, .dk_out = b->dk, .dv_out = b->dv};
+	work_start(&w, b->forward.head, scratch);
+	key_head(&b->forward, item, &w, NULL);
+}
+
+void CPU_NAME(attend_stored_backward)(const void *args, int64_t item, void *scratch)
+{
+	const struct rt_attend_stored_backward *b = args;
+	struct work w = {.dout = b->dout, .dq_out = b->dq, .dk_out = b->dk, .dv_out = b->dv};
+	work_start(&w, b->forward.attend.head, scratch);
+	key_head(&b->forward.attend, item, &w, &b->forward);
 }

@@ -169,29 +169,55 @@ static int reserve(struct cpu_device *cpu, const struct rt_attend_forward *args)
 	return 0;
 }
 
+/* `args`: what the item takes, of which `f` is a part. */
+static int attend_forward(struct rt_device *device, enum cpu_item item, const void *args,
+			  const struct rt_attend_forward *f)
+{
+	struct cpu_device *cpu = cpu_of(device);
+	if (check_type(cpu, "attend_forward", f->type) != 0 || reserve(cpu, f) != 0)
+		return -1;
+	int64_t blocks = pieces(f->tokens, cpu_attend_queries(f->type));
+	run_items(cpu, f->type, item, args, f->batch * f->heads * blocks);
+	return 0;
+}
+
+static int attend_backward(struct rt_device *device, enum cpu_item item, const void *args,
+			   const struct rt_attend_forward *f)
+{
+	struct cpu_device *cpu = cpu_of(device);
+	if (check_type(cpu, "attend_backward", f->type) != 0 || reserve(cpu, f) != 0)
+		return -1;
+	run_items(cpu, f->type, item, args, f->batch * f->kv_heads);
+	return 0;
+}
+
 static int cpu_attend_forward(struct rt_device *device, int stream,
 			      const struct rt_attend_forward *args)
 {
-	struct cpu_device *cpu = cpu_of(device);
 	(void)stream;
-	if (check_type(cpu, "attend_forward", args->type) != 0 || reserve(cpu, args) != 0)
-		return -1;
-	int64_t blocks = pieces(args->tokens, cpu_attend_queries(args->type));
-	run_items(cpu, args->type, CPU_ITEM_attend_forward, args,
-		  args->batch * args->heads * blocks);
-	return 0;
+	return attend_forward(device, CPU_ITEM_attend_forward, args, args);
 }
 
 static int cpu_attend_backward(struct rt_device *device, int stream,
 			       const struct rt_attend_backward *args)
 {
-	struct cpu_device *cpu = cpu_of(device);
-	const struct rt_attend_forward *f = &args->forward;
 	(void)stream;
-	if (check_type(cpu, "attend_backward", f->type) != 0 || reserve(cpu, f) != 0)
-		return -1;
-	run_items(cpu, f->type, CPU_ITEM_attend_backward, args, f->batch * f->kv_heads);
-	return 0;
+	return attend_backward(device, CPU_ITEM_attend_backward, args, &args->forward);
+}
+
+static int cpu_attend_stored_forward(struct rt_device *device, int stream,
+				     const struct rt_attend_stored_forward *args)
+{
+	(void)stream;
+	return attend_forward(device, CPU_ITEM_attend_stored_forward, args, &args->attend);
+}
+
+static int cpu_attend_stored_backward(struct rt_device *device, int stream,
+				      const struct rt_attend_stored_backward *args)
+{
+	(void)stream;
+	return attend_backward(device, CPU_ITEM_attend_stored_backward, args,
+			       &args->forward.attend);
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */
@@ -232,6 +258,8 @@ static const struct rt_device_ops cpu_ops = {
 	.matmul = cpu_matmul,
 	.attend_forward = cpu_attend_forward,
 	.attend_backward = cpu_attend_backward,
+	.attend_stored_forward = cpu_attend_stored_forward,
+	.attend_stored_backward = cpu_attend_stored_backward,
 	.copy = cpu_copy,
 	.clear = cpu_clear,
 	.sync = cpu_sync,

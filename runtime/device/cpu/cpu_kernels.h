@@ -16,7 +16,9 @@
 	CPU_ITEM(matmul)                                                                           \
 	CPU_ITEM(epilogue)                                                                         \
 	CPU_ITEM(attend_forward)                                                                   \
-	CPU_ITEM(attend_backward)
+	CPU_ITEM(attend_backward)                                                                  \
+	CPU_ITEM(attend_stored_forward)                                                            \
+	CPU_ITEM(attend_stored_backward)
 
 typedef void cpu_item_fn(const void *args, int64_t item, void *scratch);
 

@@ -10,8 +10,8 @@ enum {
 	CPU_EPILOGUE_ROWS = 16, /* an item of an epilogue */
 };
 
-/* An item of attend_forward is a block of queries of one head; items count blocks fastest, then
- * heads, then samples. An item of attend_backward is one k/v head of one sample. */
+/* Stored or not: an item of attend_forward is a block of queries of one head; items count blocks
+ * fastest, then heads, then samples. An item of attend_backward is one k/v head of one sample. */
 static inline int64_t cpu_attend_queries(enum rt_type type)
 {
 	return RT_ATTEND_BYTES / (type == RT_F64 ? 8 : 4);

@@ -18,6 +18,8 @@ static int null_run(struct rt_device *device, int stream, const struct rt_kernel
 SLOT(matmul)
 SLOT(attend_forward)
 SLOT(attend_backward)
+SLOT(attend_stored_forward)
+SLOT(attend_stored_backward)
 SLOT(copy)
 SLOT(clear)
 
@@ -38,6 +40,8 @@ static const struct rt_device_ops null_ops = {
 	.matmul = null_matmul,
 	.attend_forward = null_attend_forward,
 	.attend_backward = null_attend_backward,
+	.attend_stored_forward = null_attend_stored_forward,
+	.attend_stored_backward = null_attend_stored_backward,
 	.copy = null_copy,
 	.clear = null_clear,
 	.sync = null_sync,
