@@ -62,15 +62,16 @@ static void add_sizes(const struct rehearsal *r, struct text *out)
 
 /* --- equality --------------------------------------------------------------------------- */
 
-static void add_figure(struct text *out, const char *name, double off, double bound,
+/* One figure: how far it is, how far it may be; bound: what that is without rounding. */
+static void add_figure(struct text *out, const char *name, double off, double most, double bound,
 		       const char *where)
 {
 	struct arena *arena = out->arena;
-	bool bounded = bound != 0;
 
-	text_add(out, "    %-14s %8s  %8s  %s%s\n", name, short_double(off, arena),
-		 bounded ? short_double(bound, arena) : "-", where,
-		 bounded && !compare_within(off, bound) ? "  TOO FAR" : "");
+	text_add(out, "    %-14s %8s  %8s  %s%s%s\n", name, short_double(off, arena),
+		 bound != 0 ? short_double(most, arena) : "-", where,
+		 most > bound && bound != 0 ? ", where rounding alone is a quarter of that" : "",
+		 bound != 0 && !compare_within(off, most) ? "  TOO FAR" : "");
 }
 
 static void add_pair(const struct pair *pair, struct text *out)
@@ -86,16 +87,13 @@ static void add_pair(const struct pair *pair, struct text *out)
 		 pair->equal ? "equal to one rank" : "NOT equal to one rank", bound->type,
 		 pair->steps);
 	text_add(out, "    %-14s %8s  %8s\n", "", "worst", "at most");
-	add_figure(out, "loss", pair->log.loss, bound->loss,
+	add_figure(out, "loss", pair->log.loss, pair->loss_most, bound->loss,
 		   arena_text(arena, "step %u", pair->log.loss_step));
-	add_figure(out, "gradient norm", pair->log.norm, bound->norm,
+	add_figure(out, "gradient norm", pair->log.norm, pair->norm_most, bound->norm,
 		   arena_text(arena, "step %u", pair->log.norm_step));
-	add_figure(out, "gradients", pair->gradient.off, pair->gradient_most,
-		   arena_text(arena, "step 1, %s%s", pair->gradient.name,
-			      pair->gradient_most > bound->gradient
-				      ? ", which rounding alone puts off by half of that"
-				      : ""));
-	add_figure(out, "weights", pair->weights, bound->weights, "at the end");
+	add_figure(out, "gradients", pair->gradient.off, pair->gradient_most, bound->gradient,
+		   arena_text(arena, "step 1, %s", pair->gradient.name));
+	add_figure(out, "weights", pair->weights, bound->weights, bound->weights, "at the end");
 }
 
 /* --- bytes, messages, the rest ---------------------------------------------------------- */

@@ -22,7 +22,7 @@ struct pair {
 	struct trial split, alone;
 	struct log_difference log;
 	struct tensor_difference gradient; /* the worst */
-	double gradient_most;              /* what it may be off */
+	double loss_most, norm_most, gradient_most; /* what they may be off */
 	double weights;
 	uint32_t steps;
 	const char *fault; /* why there is nothing to compare, or NULL */
