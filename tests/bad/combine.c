@@ -107,7 +107,7 @@ static void draw_words(struct mix *m)
 	if (m->dims[0] && m->at[COPIES] > 1)
 		m->dims = "";
 	m->recompute = PICK(recompute);
-	m->attention = "tiled";
+	m->attention = one_in(2) ? "tiled" : "stored";
 	m->precision = PICK(precision);
 }
 
