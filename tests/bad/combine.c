@@ -99,7 +99,11 @@ static void draw_words(struct mix *m)
 	static const char *const recompute[] = {"none", "block", "selective(mlp)",
 						"selective(attention.core, mlp)",
 						"block on stage 0", "none on stage 0"};
-	static const char *const precision[] = {"fp32", "fp64", "mixed_bf16", "mixed_bf16_16b"};
+	static const char *const precision[] = {
+		"precision = fp32", "precision = fp64", "precision = mixed_bf16",
+		"precision = mixed_bf16_16b", "precision = pure_bf16",
+		"precision {\n  compute = bf16, params = bf16, gradients = fp32\n"
+		"  gradient_wire = bf16, partial_wire = fp32, optimizer = fp32, loss = fp32\n}"};
 
 	m->zero_over = PICK(over);
 	m->schedule = m->at[CHUNKS] > 1 ? "interleaved_1f1b" : one_in(2) ? "1f1b" : "gpipe";
@@ -248,7 +252,7 @@ static void put(struct text *out, const struct mix *m)
 		put_ring(out, m);
 	else
 		put_known(out, m);
-	text_add(out, "precision = %s\n", m->precision);
+	text_add(out, "%s\n", m->precision);
 	put_split(out, m);
 	text_add(out, "memory { recompute = %s, attention = %s }\n", m->recompute, m->attention);
 	text_add(out, "train {\n  seq_len = %lld tokens\n  micro_batch = %lld seq\n"
