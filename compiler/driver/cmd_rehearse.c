@@ -7,8 +7,6 @@
 
 #include "driver/rehearse/rehearsal.h"
 
-static const struct span nowhere;
-
 /* --- the plan itself -------------------------------------------------------------------- */
 
 static bool is_limit(const struct diag *diag)

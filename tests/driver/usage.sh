@@ -36,7 +36,7 @@ wrong 'there is no code `E9999`' explain E9999
 wrong 'there is no completion for `csh`' completion csh
 wrong 'has no parameter `macro`' check -P macro=2 tiny.plan
 wrong 'NAME=VALUE' check -P micro tiny.plan
-for later in fix lsp probe rehearse search view; do
+for later in fix lsp probe search view; do
 	wrong "\`planc $later\` is not in this version" $later tiny.plan
 done
 wrong '`planc show cost` is not in this version' show cost tiny.plan
