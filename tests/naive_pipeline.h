@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Schedules of a pipeline as the papers draw them: lists of turns, a table of times, counted. Shares
- * nothing with rt/schedule.h. */
+/* Schedules of a pipeline as the papers draw them: lists of turns, a table of times, counted.
+ * Shares nothing with rt/schedule.h. */
 #ifndef NAIVE_PIPELINE_H
 #define NAIVE_PIPELINE_H
 
@@ -17,11 +17,12 @@ struct naive_turn {
 
 struct naive_pipeline {
 	int stages, chunks, micro_batches, turns; /* turns: of a stage */
-	struct naive_turn *turn;                  /* [stages][turns] */
+	struct naive_turn *turn;		  /* [stages][turns] */
 };
 
 /* Every micro-batch through every chunk, in groups of about as many as there are stages. */
-static inline void naive_order(const struct naive_pipeline *p, bool backward, struct naive_turn *out)
+static inline void naive_order(const struct naive_pipeline *p, bool backward,
+			       struct naive_turn *out)
 {
 	int groups = p->micro_batches / p->stages, first = 0;
 	if (groups < 1 || p->chunks == 1)
@@ -30,10 +31,10 @@ static inline void naive_order(const struct naive_pipeline *p, bool backward, st
 		int size = p->micro_batches / groups + (g < p->micro_batches % groups);
 		for (int c = 0; c < p->chunks; c++)
 			for (int i = 0; i < size; i++)
-				*out++ = (struct naive_turn){
-					.backward = backward,
-					.chunk = backward ? p->chunks - 1 - c : c,
-					.micro_batch = first + i};
+				*out++ = (struct naive_turn){.backward = backward,
+							     .chunk = backward ? p->chunks - 1 - c
+									       : c,
+							     .micro_batch = first + i};
 		first += size;
 	}
 }
@@ -66,8 +67,8 @@ static inline void naive_stage(struct naive_pipeline *p, bool gpipe, int stage, 
 	}
 }
 
-static inline struct naive_turn *naive_find(const struct naive_pipeline *p, int stage, bool backward,
-					    int chunk, int micro_batch)
+static inline struct naive_turn *naive_find(const struct naive_pipeline *p, int stage,
+					    bool backward, int chunk, int micro_batch)
 {
 	for (int i = 0; i < p->turns; i++) {
 		struct naive_turn *t = &p->turn[stage * p->turns + i];
@@ -117,25 +118,34 @@ static inline struct naive_pipeline naive_new(bool gpipe, int stages, int chunks
 	return p;
 }
 
-/* Copies at once on a stage, of one chunk or (-1) of all: forward, from the arrival of the operand
- * or the turn to the end of the backward turn; of gradients, from their arrival to that. */
-static inline int naive_copies(const struct naive_pipeline *p, int stage, bool gradients, int chunk)
+enum naive_what {
+	NAIVE_KEPT,	/* of a micro-batch: from its forward turn to the end of its backward one */
+	NAIVE_OPERANDS, /* from their arrival to the end of the turn that takes them */
+	NAIVE_GRADIENTS
+};
+
+/* Whether what belongs to turn k of a stage is there while it takes turn i. */
+static inline bool naive_alive(const struct naive_pipeline *p, int stage, enum naive_what what,
+			       int k, int i)
 {
-	const struct naive_turn *turns = p->turn + stage * p->turns;
+	const struct naive_turn *turns = p->turn + stage * p->turns, *t = &turns[k];
+	if (t->backward != (what == NAIVE_GRADIENTS))
+		return false;
+	if (what == NAIVE_KEPT)
+		return k <= i && naive_find(p, stage, true, t->chunk, t->micro_batch) - turns >= i;
+	return t->arrived && t->arrived <= turns[i].start && k >= i;
+}
+
+/* The most copies at once on a stage, of one chunk or (-1) of all. */
+static inline int naive_copies(const struct naive_pipeline *p, int stage, enum naive_what what,
+			       int chunk)
+{
 	int most = 0;
 	for (int i = 0; i < p->turns; i++) {
 		int alive = 0;
-		for (int k = 0; k < p->turns; k++) {
-			const struct naive_turn *t = &turns[k];
-			if (t->backward != gradients || (chunk >= 0 && t->chunk != chunk))
-				continue;
-			bool here = t->arrived ? t->arrived <= turns[i].start : k <= i;
-			const struct naive_turn *end =
-				naive_find(p, stage, true, t->chunk, t->micro_batch);
-			if (gradients && !t->arrived)
-				here = false;
-			alive += here && end - turns >= i;
-		}
+		for (int k = 0; k < p->turns; k++)
+			if (chunk < 0 || p->turn[stage * p->turns + k].chunk == chunk)
+				alive += naive_alive(p, stage, what, k, i);
 		most = alive > most ? alive : most;
 	}
 	return most;

@@ -26,6 +26,7 @@ struct diff {
 	struct session *session;
 	struct arena *arena;
 	const struct compiled *a, *b;
+	const struct traffic *sent[2]; /* by stage */
 	VEC(struct change) changes;
 	VEC(struct figure) figures;
 	struct plan_effect effect;
@@ -108,21 +109,30 @@ static double arithmetic(const struct compiled *c)
 	return sum;
 }
 
+/* Of the first rank of each stage. */
+static const struct traffic *traffic_of_stages(const struct compiled *c, struct arena *arena)
+{
+	struct traffic *all = ARENA_ARRAY(arena, struct traffic, c->program.stages);
+
+	for (uint32_t stage = 0; stage < c->program.stages; stage++)
+		traffic_of(&c->program, ranks_first(&c->program, stage), &all[stage], arena);
+	return all;
+}
+
 /* Bytes that all ranks send in a step over groups of this name: those of the first rank of a stage,
  * as often as there are ranks in it. */
-static double traffic_over(const struct compiled *c, const char *group, struct arena *arena)
+static double traffic_over(const struct compiled *c, const struct traffic *stages,
+			   const char *group)
 {
 	double sum = 0;
 
-	for (const struct program *p = &c->program; p; p = p->next) {
-		struct traffic traffic;
+	for (uint32_t stage = 0; stage < c->program.stages; stage++)
+		for (uint32_t i = 0; i < stages[stage].nlines; i++) {
+			const struct traffic_line *line = &stages[stage].lines[i];
 
-		traffic_of(&c->program, ranks_first(&c->program, p->stage), &traffic, arena);
-		for (uint32_t i = 0; i < traffic.nlines; i++)
-			if (!strcmp(p->groups[traffic.lines[i].group].name->text, group))
-				sum += (double)traffic.lines[i].out *
-				       (double)ranks_of_stage(p);
-	}
+			if (!strcmp(c->program.groups[line->group].name->text, group))
+				sum += (double)line->out * (double)ranks_of_stage(&c->program);
+		}
 	return sum;
 }
 
@@ -133,7 +143,7 @@ static const char *bytes_text(double bytes, struct arena *arena)
 
 static void add_traffic(struct diff *d, const char *group)
 {
-	double a = traffic_over(d->a, group, d->arena), b = traffic_over(d->b, group, d->arena);
+	double a = traffic_over(d->a, d->sent[0], group), b = traffic_over(d->b, d->sent[1], group);
 	const char *key = arena_text(d->arena, "traffic_bytes_%s", group);
 
 	for (uint32_t i = 0; i < d->figures.n; i++)
@@ -181,6 +191,8 @@ static void find_figures(struct diff *d)
 
 	add_memory(d, a, b);
 	add_step(d, a, b);
+	d->sent[0] = traffic_of_stages(d->a, d->arena);
+	d->sent[1] = traffic_of_stages(d->b, d->arena);
 	for (uint32_t i = 0; i < d->a->program.ngroups; i++)
 		add_traffic(d, d->a->program.groups[i].name->text);
 	for (uint32_t i = 0; i < d->b->program.ngroups; i++)

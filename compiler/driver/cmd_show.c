@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "driver/artifacts.h"
+
 const struct verdict *show_verdict(const struct show *show, uint32_t stage)
 {
 	return show->verdict->stages ? &show->verdict->stages[stage] : show->verdict;
@@ -156,8 +158,12 @@ void command_show(struct session *session)
 	struct outcome *outcome = topic < 0 ? NULL : session_compile(session, 1, NULL);
 	struct show show = {.session = session, .arena = session->work.keep, .out = &session->out};
 
-	if (!outcome || !outcome->compiled.judged)
+	if (!outcome)
 		return;
+	if (!outcome->compiled.judged) {
+		session_summary(session, outcome);
+		return;
+	}
 	show.verdict = &outcome->compiled.verdict;
 	show.head = &outcome->compiled.program;
 	if (!choose_rank(&show))

@@ -185,7 +185,8 @@ static void text_stages(const struct grid *g)
 		columns_row(&table, arena_text(arena, "%u", stage), show_layers(role, arena),
 			    order_text(g, stage), arena_text(arena, "%u", g->units - g->turns),
 			    arena_text(arena, "%u", role->schedule.slots),
-			    arena_text(arena, "%u", role->schedule.received));
+			    arena_text(arena, "%u", role->schedule.received[0] +
+						     role->schedule.received[1]));
 	}
 	columns_print(&table, g->show->out);
 }
@@ -203,7 +204,8 @@ static void json_stages(const struct grid *g)
 		json_text(json, "layers", show_layers(role, g->show->arena));
 		json_number(json, "idle_units", g->units - g->turns);
 		json_number(json, "slots", role->schedule.slots);
-		json_number(json, "received_ahead", role->schedule.received);
+		json_number(json, "received_ahead", role->schedule.received[0] +
+						     role->schedule.received[1]);
 		json_list(json, "turns");
 		for (uint32_t i = 0; i < g->turns; i++)
 			json_text(json, NULL, turn_text(g, stage, i));

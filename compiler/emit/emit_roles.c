@@ -58,17 +58,37 @@ static void emit_chunks(struct emitter *e)
 	text_add(e->out, "};\n");
 }
 
-/* What passes by the layers, and the gradients of it. */
-static void emit_past(struct emitter *e, bool backward)
+/* Tensors that pass by the layers. */
+static void emit_past(struct emitter *e, const char *name, const uint32_t *buffers, uint32_t n)
+{
+	if (n == 0)
+		return;
+	text_add(e->out, "\nstatic const struct rt_place *const %s_%u[] = {\n", name,
+		 e->program->stage);
+	for (uint32_t i = 0; i < n; i++)
+		text_add(e->out, "\t%s,\n", emit_place_of(e, buffers[i]));
+	text_add(e->out, "};\n");
+}
+
+static void emit_all_past(struct emitter *e)
 {
 	const struct role *role = &e->program->roles[0];
-	if (role->npast[backward] == 0)
-		return;
-	text_add(e->out, "\nstatic const struct rt_place *const %s_%u[] = {\n",
-		 backward ? "past_gradients" : "past", e->program->stage);
-	for (uint32_t i = 0; i < role->npast[backward]; i++)
-		text_add(e->out, "\t%s,\n", emit_place_of(e, role->past[backward][i]));
-	text_add(e->out, "};\n");
+	emit_past(e, "past", role->past[0], role->npast[0]);
+	emit_past(e, "past_gradients", role->past[1], role->npast[1]);
+	if (role->has[REGION_AFTER])
+		emit_past(e, "past_received", role->past_received, role->npast[0]);
+}
+
+static void emit_past_of(struct emitter *e, const struct role *role)
+{
+	uint32_t stage = e->program->stage;
+	if (role->npast[0])
+		text_add(e->out, ".past = past_%u,\n.npast = %u,\n", stage, role->npast[0]);
+	if (role->npast[0] && role->has[REGION_AFTER])
+		text_add(e->out, ".past_received = past_received_%u,\n", stage);
+	if (role->npast[1])
+		text_add(e->out, ".past_gradients = past_gradients_%u,\n.npast_gradients = %u,\n",
+			 stage, role->npast[1]);
 }
 
 static void emit_functions(struct emitter *e)
@@ -105,14 +125,12 @@ static void emit_stage_of(struct emitter *e, const struct role *role)
 		return;
 	text_add(e->out, ".places = places_%u,\n.homes = homes_%u,\n.chunks = chunks_%u,\n",
 		 stage, stage, stage);
-	text_add(e->out, ".layers = %llu,\n.carried = %s,\n.adjoint = %s,\n.received = %s,\n",
+	text_add(e->out, ".layers = %llu,\n.carried = %s,\n.adjoint = %s,\n",
 		 (unsigned long long)role->layers, emit_place_of(e, role->carried),
-		 emit_place_of(e, role->adjoint), emit_place_of(e, role->received));
-	if (role->npast[0])
-		text_add(e->out, ".past = past_%u,\n.npast = %u,\n", stage, role->npast[0]);
-	if (role->npast[1])
-		text_add(e->out, ".past_gradients = past_gradients_%u,\n.npast_gradients = %u,\n",
-			 stage, role->npast[1]);
+		 emit_place_of(e, role->adjoint));
+	text_add(e->out, ".received = {%s,\n\t     %s},\n", emit_place_of(e, role->received[0]),
+		 emit_place_of(e, role->received[1]));
+	emit_past_of(e, role);
 }
 
 static void emit_role(struct emitter *e, const struct verdict *verdict)
@@ -121,9 +139,10 @@ static void emit_role(struct emitter *e, const struct verdict *verdict)
 	const struct rt_schedule *s = &role->schedule;
 	text_add(e->out, "{\n");
 	e->out->indent++;
-	text_add(e->out, ".name = \"%s\",\n.schedule = {%s, %u, %u, %u, %u, %u, %u%s},\n",
+	text_add(e->out, ".name = \"%s\",\n.schedule = {%s, %u, %u, %u, %u, %u, {%u, %u}%s},\n",
 		 role->name->text, s->kind == RT_GPIPE ? "RT_GPIPE" : "RT_1F1B", s->micro_batches,
-		 s->stages, s->stage, s->chunks, s->slots, s->received, s->past ? ", true" : "");
+		 s->stages, s->stage, s->chunks, s->slots, s->received[0], s->received[1],
+		 s->past ? ", true" : "");
 	if (e->piped)
 		text_add(e->out, ".arena = %llu,\n", (unsigned long long)verdict->arena);
 	else
@@ -155,8 +174,7 @@ void emit_roles(struct emitter *e)
 			continue;
 		emit_places(e);
 		emit_chunks(e);
-		emit_past(e, false);
-		emit_past(e, true);
+		emit_all_past(e);
 		emit_homes(e);
 	}
 	emit_stage(e, e->stages);

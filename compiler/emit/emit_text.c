@@ -19,7 +19,8 @@ static const char *const reserved[] = {
 	"volatile", "while",  "at",	  "above",    "main",	  "bool",     "true",	  "false",
 	"asm",	    "typeof", "int32_t",  "int64_t",  "rt",	  "forward",  "backward", "update",
 	"begin",    "merge",  "plan",	  "roles",    "axes",	  "groups",   "params",	  "items",
-	"linux",    "unix",   "int8_t",	  "uint8_t",  "size_t",	  "linux_",   "NULL",	  "merge_losses"};
+	"linux",    "unix",   "int8_t",	  "uint8_t",  "size_t",	  "linux_",   "NULL",
+	"merge_losses"};
 
 void emit_head(struct emitter *e, const char *what)
 {

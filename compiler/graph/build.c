@@ -359,8 +359,8 @@ static bool stores_attention(const struct plan *plan)
 	return any && name_is(plan->memory.attention.word, "stored");
 }
 
-/* What enters the layers and is read behind them too is not what they carry: its gradient from there
- * passes them by. */
+/* What enters the layers and is read behind them too is not what they carry: its gradient from
+ * there passes them by. */
 static bool read_behind(const struct builder *b, uint32_t value)
 {
 	const struct model *m = b->model;

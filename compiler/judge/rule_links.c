@@ -3,15 +3,15 @@
 #include "judge/rules.h"
 
 #include "base/num.h"
-#include "judge/variant.h"
+#include "judge/traffic.h"
 
 /* One run of the forward pass of a layer on a rank, as far as the axis takes part. */
-struct traffic {
+struct layer_traffic {
 	uint64_t bytes, flops;
 	uint32_t gathers, scatters, sums;
 };
 
-static void add_step(struct traffic *traffic, const struct program *program,
+static void add_step(struct layer_traffic *traffic, const struct program *program,
 		     const struct step *step, uint32_t mask)
 {
 	if (step->kind == STEP_KERNEL) {
@@ -21,16 +21,16 @@ static void add_step(struct traffic *traffic, const struct program *program,
 	if (!(program->groups[step->group].factors & mask))
 		return;
 	traffic->bytes = num_plus(num_from(traffic->bytes),
-				  num_from(variant_step_bytes(program, step)))
+				  num_from(traffic_step_bytes(program, step)))
 				 .value;
 	traffic->gathers += step->collective == COLLECTIVE_ALL_GATHER;
 	traffic->scatters += step->collective == COLLECTIVE_REDUCE_SCATTER;
 	traffic->sums += step->collective == COLLECTIVE_ALL_REDUCE;
 }
 
-static struct traffic traffic_of(const struct program *program, uint32_t axis)
+static struct layer_traffic layer_traffic_of(const struct program *program, uint32_t axis)
 {
-	struct traffic traffic = {0};
+	struct layer_traffic traffic = {0};
 	uint32_t mask = 0;
 
 	for (uint32_t f = 0; f < program->flow->factors.n; f++)
@@ -58,7 +58,7 @@ static double peak_rate(const struct plan *plan)
 }
 
 /* "2 all-gathers, 2 reduce-scatters" */
-static const char *counted(const struct traffic *traffic, struct arena *arena)
+static const char *counted(const struct layer_traffic *traffic, struct arena *arena)
 {
 	const struct {
 		uint32_t n;
@@ -75,7 +75,7 @@ static const char *counted(const struct traffic *traffic, struct arena *arena)
 	return text;
 }
 
-static void report(const struct verdict *verdict, uint32_t axis, const struct traffic *traffic,
+static void report(const struct verdict *verdict, uint32_t axis, const struct layer_traffic *traffic,
 		   double link, double rate, struct work *work)
 {
 	const struct plan *plan = verdict->plan;
@@ -104,7 +104,8 @@ bool rule_slow_axis(const struct verdict *verdict, struct work *work)
 	bool good = true;
 
 	for (uint32_t i = 0; tensor && rate > 0 && i < tensor->naxes; i++) {
-		struct traffic traffic = traffic_of(verdict->layout->program, tensor->axes[i]);
+		struct layer_traffic traffic =
+			layer_traffic_of(verdict->layout->program, tensor->axes[i]);
 		double link = rules_rate(plan, tensor->axes[i]);
 
 		if (!rules_crosses(plan, tensor->axes[i]) || link <= 0 ||

@@ -174,8 +174,8 @@ void rules_note_reduce(struct diag *diag, const struct verdict *verdict, struct 
 	variant.plan.data.reduce.word = name_of(work->names, "micro_batch");
 	if (variant_judge(&variant, work))
 		diag_note(diag,
-			  "`reduce = step` keeps whole gradients until the end of the step: with "
-			  "`reduce = micro_batch` it needs %s (checked)",
+			  "with `reduce = micro_batch`, and gradients in slices, it needs %s "
+			  "(checked)",
 			  of_limit(verdict, variant.peak, work->scratch));
 	variant_close(&variant);
 }

@@ -59,6 +59,19 @@ struct counter {
 	uint64_t out, in;
 };
 
+uint64_t traffic_step_bytes(const struct program *program, const struct step *step)
+{
+	uint64_t members, sum = 0;
+
+	if (step->kind != STEP_COLLECTIVE || step->collective == COLLECTIVE_SLICE ||
+	    step->collective == COLLECTIVE_HAND)
+		return 0;
+	members = program->groups[step->group].ranks;
+	for (uint64_t peer = 1; peer < members; peer++)
+		sum = plus(sum, traffic_pair(step, members, 0, peer).out);
+	return sum;
+}
+
 static struct traffic_line *line_of(struct counter *c, uint32_t kind, uint32_t group,
 				    enum phase phase)
 {
@@ -136,7 +149,7 @@ static void count_messages(struct counter *c)
 						    all[i].backward ? PHASE_BACKWARD
 								    : PHASE_FORWARD);
 
-		line->calls += all[i].count;
+		line->calls += all[i].count * all[i].parts;
 		add_pair(c, line, all[i].peer, one, all[i].count);
 	}
 }

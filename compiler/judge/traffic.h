@@ -49,4 +49,8 @@ struct traffic_pair {
 struct traffic_pair traffic_pair(const struct step *step, uint64_t members, uint64_t me,
 				 uint64_t peer);
 
+/* Bytes that the first member of the group sends in one call; 0 for what is no collective, and for
+ * what one stage hands to another. */
+uint64_t traffic_step_bytes(const struct program *program, const struct step *step);
+
 #endif

@@ -2,6 +2,8 @@
 #include "judge/variant.h"
 
 #include "base/num.h"
+#include "judge/traffic.h"
+#include "judge/walk.h"
 
 /* ---- the passes, on a changed plan --------------------------------------------------------- */
 
@@ -66,36 +68,6 @@ bool variant_judge(struct variant *variant, struct work *work)
 
 /* ---- bytes sent ---------------------------------------------------------------------------- */
 
-static uint64_t type_bytes(enum rt_type type)
-{
-	static const uint8_t bytes[] = {
-#define RT_TYPE(name, size, text) size,
-#include "rt/types.def"
-#undef RT_TYPE
-	};
-
-	return bytes[type];
-}
-
-uint64_t variant_step_bytes(const struct program *program, const struct step *step)
-{
-	uint64_t ranks, elements = (uint64_t)step->rows.value;
-	struct num sent;
-
-	if (step->kind != STEP_COLLECTIVE || step->collective == COLLECTIVE_SLICE ||
-	    step->collective == COLLECTIVE_HAND)
-		return 0;
-	ranks = program->groups[step->group].ranks;
-	if (step->collective == COLLECTIVE_ALL_GATHER)
-		elements = (uint64_t)step->sizes[0].value * (uint64_t)step->sizes[1].value;
-	sent = num_times(num_times(num_from(elements), type_bytes(step->type)), ranks - 1);
-	if (step->collective == COLLECTIVE_ALL_GATHER ||
-	    step->collective == COLLECTIVE_REDUCE_SCATTER)
-		return sent.value;
-	/* a reduce-scatter and an all-gather of blocks */
-	return num_times(num_from(sent.value / ranks), 2).value;
-}
-
 /* Factors of the data ranks: ZeRO slices over some, and replicates its slices over the others. */
 static uint32_t data_factors(const struct program *program)
 {
@@ -107,36 +79,28 @@ static uint32_t data_factors(const struct program *program)
 	return mask;
 }
 
-/* Times that a segment runs for one micro-batch, or once a step. */
-static uint64_t layers_of(const struct program *program, const struct segment *segment)
-{
-	return segment->by_layer ? program->roles[0].layers : 1;
-}
-
 uint64_t sent_all(struct sent sent)
 {
 	return num_plus(num_from(sent.weights), num_from(sent.gradients)).value;
 }
 
-static void add_segment(struct sent *sent, const struct program *program,
-			const struct segment *segment)
+struct counter {
+	const struct program *program;
+	uint32_t data;
+	struct sent sent;
+};
+
+static void count_step(void *self, const struct segment *segment, const struct step *step,
+		       uint64_t times)
 {
-	uint32_t data = data_factors(program);
-	bool turns = segment->phase == PHASE_FORWARD || segment->phase == PHASE_BACKWARD;
-	uint64_t often = turns ? (uint64_t)program->plan->micro_batches : 1;
+	struct counter *c = self;
+	uint64_t *sum, bytes = traffic_step_bytes(c->program, step);
 
-	for (uint32_t i = 0; segment->phase != PHASE_INIT && i < segment->nsteps; i++) {
-		const struct step *step = &segment->steps[i];
-		bool gathers = step->collective == COLLECTIVE_ALL_GATHER;
-		uint64_t *sum = gathers ? &sent->weights : &sent->gradients;
-		struct num bytes = num_from(variant_step_bytes(program, step));
-
-		if (!bytes.value || !(program->groups[step->group].factors & data))
-			continue;
-		bytes = num_times(bytes, layers_of(program, segment));
-		bytes = num_times(bytes, step->first_only ? 1 : often);
-		*sum = num_plus(num_from(*sum), bytes).value;
-	}
+	(void)segment;
+	if (!bytes || !(c->program->groups[step->group].factors & c->data))
+		return;
+	sum = step->collective == COLLECTIVE_ALL_GATHER ? &c->sent.weights : &c->sent.gradients;
+	*sum = num_plus(num_from(*sum), num_times(num_from(bytes), times)).value;
 }
 
 struct sent variant_sent(const struct program *program)
@@ -144,12 +108,11 @@ struct sent variant_sent(const struct program *program)
 	struct sent most = {0, 0};
 
 	for (; program; program = program->next) {
-		struct sent sent = {0, 0};
+		struct counter c = {.program = program, .data = data_factors(program)};
 
-		for (uint32_t i = 0; i < program->nsegments; i++)
-			add_segment(&sent, program, &program->segments[i]);
-		if (sent_all(sent) > sent_all(most))
-			most = sent;
+		walk_steps(program, count_step, &c);
+		if (sent_all(c.sent) > sent_all(most))
+			most = c.sent;
 	}
 	return most;
 }

@@ -5,7 +5,7 @@
 
 #include "place/layout.h"
 
-/* Bytes that a rank sends to other data ranks in a step, by the least that any algorithm sends: of
+/* Bytes that a rank sends to other data ranks in a step, by the algorithms of the runtime: of
  * n ranks (n - 1) / n of a tensor that is gathered or scattered, twice that for a sum. */
 struct sent {
 	uint64_t weights, gradients;
@@ -33,8 +33,5 @@ struct strategy *variant_strategy(struct variant *variant, enum strategy_kind ki
 /* Of the stages in the list, the one that sends most. */
 struct sent variant_sent(const struct program *program);
 uint64_t sent_all(struct sent sent);
-
-/* Bytes that a rank sends in one step of a collective; 0 for anything else. */
-uint64_t variant_step_bytes(const struct program *program, const struct step *step);
 
 #endif

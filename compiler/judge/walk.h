@@ -13,11 +13,13 @@ typedef void walk_visit(void *self, const struct segment *segment, const struct 
  * rank takes it, in the order begin, forward, backward, merge, update. */
 void walk_steps(const struct program *program, walk_visit *visit, void *self);
 
-/* Messages that a rank of the stage sends in a step to another stage, or receives. */
+/* Messages that a rank of the stage sends in a step to another stage, or receives, as often as the
+ * walk of the schedule has them. */
 struct walk_messages {
 	uint32_t peer;
 	bool receive, backward;
-	uint64_t count, bytes; /* bytes of one */
+	bool past;             /* what passes by the layers: `parts` messages at once */
+	uint64_t count, parts, bytes; /* bytes of all parts of one */
 };
 /* By peer, direction and kind; *n of them, in `arena`. */
 struct walk_messages *walk_messages(const struct program *program, uint32_t *n,

@@ -221,6 +221,21 @@ static void optimizer_state(struct lower *l, uint32_t i)
 	l->buffers.at[out->moment1].part = l->buffers.at[out->moment2].part = "moments";
 }
 
+/* Where a message waits for its turn; NO_ID: none has to. */
+static uint32_t arrived_buffer(struct lower *l, const struct buffer *of, uint32_t copies)
+{
+	struct buffer b = *of;
+	if (copies == 0)
+		return NO_ID;
+	b.name = name_of(l->work->names, arena_text(l->work->keep, "%s_received", b.name->text));
+	b.item = ITEM_COMM;
+	b.part = NULL;
+	b.life = LIFE_RUN;
+	b.layers = 1;
+	b.slots = copies;
+	return buffer_add(l, b);
+}
+
 /* What is kept for a part that is computed again, and what that part makes. */
 static void file_recompute(struct buffer *b, const struct tensor *tensor)
 {
@@ -253,15 +268,8 @@ static void carried_buffers(struct lower *l)
 	held_as(l, &b, g->adjoint_in);
 	b.layers = 2;
 	uint32_t adjoint = l->adjoint = buffer_add(l, b);
-	if (l->received) {
-		b.name = name_of(l->work->names, arena_text(l->work->keep, "%s_received",
-							    b.name->text));
-		b.item = ITEM_COMM;
-		b.life = LIFE_RUN;
-		b.layers = 1;
-		b.slots = l->received;
-		l->arrived = buffer_add(l, b);
-	}
+	l->arrived[0] = arrived_buffer(l, &l->buffers.at[value], l->received[0]);
+	l->arrived[1] = arrived_buffer(l, &l->buffers.at[adjoint], l->received[1]);
 	l->sites[l->storage[g->carried_in.at]] = (struct site){value, 0};
 	l->sites[l->storage[g->carried_out.at]] = (struct site){value, 1};
 	l->sites[l->storage[g->adjoint_in.at]] = (struct site){adjoint, 0};
@@ -307,7 +315,8 @@ static void tensor_buffer(struct lower *l, uint32_t t)
 	struct buffer b = buffer_new(l, tensor->name->text, item, tensor->type, life, tensor->dims);
 	held_as(l, &b, (struct tensor_id){t});
 	if (life == LIFE_SLOT)
-		b.slots = l->slots;
+		b.slots = tensor->region == REGION_AFTER && !waits(l, t) ? l->head_slots
+									   : l->slots;
 	if (life == LIFE_SLOT && tensor->region == REGION_REPEAT)
 		b.layers = l->deepest;
 	if (t == l->graph->logits.at)
@@ -315,6 +324,18 @@ static void tensor_buffer(struct lower *l, uint32_t t)
 	file_recompute(&b, tensor);
 	b.from = NO_ID;
 	l->sites[t].buffer = buffer_add(l, b);
+}
+
+/* What passes by the layers waits on the last stage beside the operand of its turn. */
+static void past_arrived(struct lower *l)
+{
+	uint32_t n = l->has[REGION_AFTER] ? l->stages->npast[0] : 0;
+	l->past_arrived = ARENA_ARRAY(l->work->keep, uint32_t, n + 1);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t buffer = l->sites[l->stages->past[0][i]].buffer;
+		l->past_arrived[i] =
+			arrived_buffer(l, &l->buffers.at[buffer], l->received[0]);
+	}
 }
 
 /* The largest scratch of any matmul; known before the steps are, so that it has its place. */
@@ -330,7 +351,7 @@ void lower_buffers(struct lower *l)
 	const struct graph *g = l->graph;
 	for (uint32_t i = 0; i < g->ntensors; i++)
 		l->sites[i] = (struct site){NO_ID, 0};
-	l->carried = l->adjoint = l->arrived = NO_ID;
+	l->carried = l->adjoint = l->arrived[0] = l->arrived[1] = NO_ID;
 	for (uint32_t i = 0; i < g->nparams; i++) {
 		struct param_buffers *p = &l->program->params[i];
 		p->weight = p->master = p->moment1 = p->moment2 = p->window = NO_ID;
@@ -348,6 +369,7 @@ void lower_buffers(struct lower *l)
 	carried_buffers(l);
 	for (uint32_t t = 0; t < g->ntensors; t++)
 		tensor_buffer(l, t);
+	past_arrived(l);
 	for (uint32_t t = 0; t < g->ntensors; t++)
 		l->sites[t] = l->sites[l->storage[t]];
 }

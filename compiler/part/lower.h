@@ -31,8 +31,10 @@ struct lower {
 	bool has[REGIONS];        /* regions of this stage */
 	const bool *here;         /* by parameter: this stage holds it */
 	uint64_t layers, deepest; /* of this stage; of its largest chunk */
-	uint32_t slots, received;
-	uint32_t carried, adjoint, arrived; /* buffers, or NO_ID */
+	uint32_t slots, received[2];
+	uint32_t head_slots;      /* of what the head keeps */
+	uint32_t carried, adjoint, arrived[2]; /* buffers, or NO_ID */
+	uint32_t *past_arrived;   /* by tensor that passes by the layers forward */
 	uint32_t node;            /* node that is lowered now */
 	struct span span;
 	VEC(struct group) groups;

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "part/proof.h"
 #include "part/recompute.h"
+#include "part/turns.h"
 
 static const char *const strategy_names[] = {"data",     "zero",    "tensor", "sequence",
 					     "pipeline", "context", "expert"};
@@ -240,7 +242,8 @@ static void finish(struct lower *l, struct role *role)
 	role->logits = l->sites[l->graph->logits.at].buffer;
 	role->carried = l->carried;
 	role->adjoint = l->adjoint;
-	role->received = l->arrived;
+	memcpy(role->received, l->arrived, sizeof role->received);
+	role->past_received = l->past_arrived;
 	past_buffers(l, role);
 	p->roles = role;
 	p->nroles = 1;
@@ -271,7 +274,10 @@ static struct role *cut_stage(struct lower *l, uint32_t stage)
 			here[i] |= stages->n == 1 || (l->has[r] && stages->regions[i] >> r & 1);
 	l->here = here;
 	l->slots = stages->walks ? stages->walks[stage].slots : 1;
-	l->received = stages->walks ? stages->walks[stage].received : 0;
+	l->head_slots = stages->head_alone ? 1 : l->slots;
+	memset(l->received, 0, sizeof l->received);
+	if (stages->walks)
+		memcpy(l->received, stages->walks[stage].received, sizeof l->received);
 	role->stage = stage;
 	role->chunks = chunks;
 	role->layers = l->layers;
@@ -279,7 +285,7 @@ static struct role *cut_stage(struct lower *l, uint32_t stage)
 	role->schedule = stages->schedule;
 	role->schedule.stage = stage;
 	role->schedule.slots = l->slots;
-	role->schedule.received = l->received;
+	memcpy(role->schedule.received, l->received, sizeof l->received);
 	role->name = name_of(l->work->names,
 			     stages->n > 1 ? arena_text(keep, "stage %u", stage) : "all");
 	return role;
@@ -329,6 +335,7 @@ static bool part_stages(const struct lower *start, uint32_t lanes, struct progra
 	struct lower l = *start;
 	struct arena *keep = l.work->keep;
 	struct program *last = NULL;
+	uint32_t errors = l.work->diags->errors;
 	bool good = true;
 	const struct flow **made =
 		ARENA_ARRAY(keep, const struct flow *, l.plan->nrecompute + 1);
@@ -354,6 +361,10 @@ static bool part_stages(const struct lower *start, uint32_t lanes, struct progra
 		l.groups.n = one.groups.n;
 		l.groups.room = one.groups.room;
 		good = !one.overflow && !one.refused;
+		/* who met the size may have told its tensor's place */
+		if (one.overflow && l.work->diags->errors == errors)
+			diag_add(l.work->diags, E0114, l.plan->model->span,
+				 "the sizes on a rank do not fit 64 bits");
 		if (last)
 			last->next = p;
 		last = p;
@@ -363,6 +374,17 @@ static bool part_stages(const struct lower *start, uint32_t lanes, struct progra
 		p->ngroups = l.groups.n;
 	}
 	return good;
+}
+
+/* Nothing is emitted that could wait in a circle. */
+static void prove(const struct program *head, const struct stages *stages, struct arena *arena)
+{
+	const char *fault = NULL;
+	if (stages->n > 1)
+		fault = turns_fault(&stages->schedule, stages->walks, arena);
+	if (!fault)
+		fault = proof_collectives(head, arena);
+	BUG_IF(fault, "%s", fault);
 }
 
 bool part_build(const struct graph *graph, struct program *out, struct work *work)
@@ -379,5 +401,8 @@ bool part_build(const struct graph *graph, struct program *out, struct work *wor
 	take_flow(&l, flow);
 	l.levels = log2_of(lanes) + 1;
 	stages_cut(local, l.storage, stages, work);
-	return part_stages(&l, (uint32_t)lanes, out);
+	if (!part_stages(&l, (uint32_t)lanes, out))
+		return false;
+	prove(out, stages, work->scratch);
+	return true;
 }

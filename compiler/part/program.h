@@ -146,9 +146,10 @@ struct role {
 	struct body start, begin, forward, backward, merge_sums, merge, update;
 	uint32_t tokens, targets, control, sums, logits; /* buffers the runtime knows; or NO_ID */
 	/* stages hand on `carried` and give back `adjoint`; what has arrived waits in `received` */
-	uint32_t carried, adjoint, received;
-	/* what passes by the layers, and its gradients; on the first stage and the last */
-	const uint32_t *past[2];
+	uint32_t carried, adjoint, received[2];
+	/* what passes by the layers, and its gradients; on the first stage and the last, where the
+	 * former wait in past_received */
+	const uint32_t *past[2], *past_received;
 	uint32_t npast[2];
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/bug.h"
+#include "part/proof.h"
 #include "part/turns.h"
 
 static const char *buffer_name(const struct program *p, uint32_t buffer)
@@ -98,6 +99,19 @@ static void verify_body(const struct program *p, const struct body *body)
 	}
 }
 
+/* A copy for each slot; what the head keeps: one, if each micro-batch goes back from there at
+ * once. */
+static void verify_slots(const struct program *p, bool head_alone)
+{
+	uint32_t slots = p->roles[0].schedule.slots;
+	for (uint32_t i = 0; i < p->nbuffers; i++) {
+		const struct buffer *b = &p->buffers[i];
+		bool once = b->slots == 1 && head_alone && p->roles[0].has[REGION_AFTER];
+		BUG_IF(b->life == LIFE_SLOT && b->slots != slots && !once,
+		       "`%s` has %llu slots", b->name->text, (unsigned long long)b->slots);
+	}
+}
+
 /* All stages together, by what the programs run. */
 static void verify_schedules(const struct program *head, struct arena *arena)
 {
@@ -111,8 +125,10 @@ static void verify_schedules(const struct program *head, struct arena *arena)
 		BUG_IF(role->schedule.stage != p->stage || role->schedule.stages != head->stages,
 		       "a schedule of another stage");
 		BUG_IF(role->schedule.slots < walk->slots ||
-			       role->schedule.received < walk->received,
+			       role->schedule.received[0] < walk->received[0] ||
+			       role->schedule.received[1] < walk->received[1],
 		       "%s holds fewer copies than its schedule asks for", role->name->text);
+		verify_slots(p, turns_head_alone(s, &walks[head->stages - 1]));
 	}
 }
 
@@ -156,32 +172,6 @@ static void verify_past(const struct program *first, const struct program *last)
 	}
 }
 
-/* Collectives of a body over a group that spans stages. */
-static uint32_t spanning(const struct program *p, const struct body *body, uint32_t pipeline,
-			 uint32_t *groups)
-{
-	uint32_t n = 0;
-	for (uint32_t i = 0; i < body->nsweeps; i++)
-		for (uint32_t c = 0; c < body->sweeps[i].ncalls; c++) {
-			const struct segment *s = &p->segments[body->sweeps[i].calls[c].segment];
-			for (uint32_t k = 0; k < s->nsteps; k++)
-				if (s->steps[k].kind == STEP_COLLECTIVE &&
-				    s->steps[k].collective != COLLECTIVE_HAND &&
-				    p->groups[s->steps[k].group].factors & pipeline && n < 8)
-					groups[n++] = s->steps[k].group;
-		}
-	return n;
-}
-
-static void verify_order(const struct program *a, const struct program *b)
-{
-	uint32_t pipeline = a->groups[a->pipeline_group].factors, x[8], y[8];
-	uint32_t n = spanning(a, &a->roles[0].update, pipeline, x);
-	BUG_IF(n != spanning(b, &b->roles[0].update, pipeline, y) ||
-		       memcmp(x, y, n * sizeof *x) != 0,
-	       "stages add up in different orders");
-}
-
 static void verify_names(const struct program *p)
 {
 	for (uint32_t i = 0; i < p->nbuffers; i++)
@@ -214,18 +204,24 @@ static void verify_program(const struct program *program, struct arena *arena)
 		BUG_IF(program->roles[i].schedule.micro_batches == 0, "no micro-batch");
 }
 
+static void verify_proof(const char *fault)
+{
+	BUG_IF(fault, "%s", fault);
+}
+
 void program_verify(const struct program *program)
 {
 	struct arena *arena = arena_new();
 	for (const struct program *p = program; p; p = p->next) {
 		verify_program(p, arena);
+		verify_proof(proof_reads(p, arena));
 		if (p != program && !p->next)
 			verify_past(program, p);
 		if (!p->next)
 			continue;
 		verify_stages(p, p->next);
-		verify_order(p, p->next);
 	}
 	verify_schedules(program, arena);
+	verify_proof(proof_collectives(program, arena));
 	arena_delete(arena);
 }

@@ -33,6 +33,8 @@ static void cut_schedule(const struct graph *graph, struct stages *out, struct a
 					     .past = past};
 	if (out->n > 1)
 		out->walks = turns_walks(&out->schedule, arena);
+	out->head_alone = out->n > 1 &&
+			  turns_head_alone(&out->schedule, &out->walks[out->n - 1]);
 }
 
 /* Where parameters are used: forward reads the weight, backward adds to the gradient of its use. */
@@ -43,8 +45,8 @@ static void find_uses(const struct graph *graph, struct stages *out, struct aren
 	for (uint32_t i = 0; i < graph->nnodes; i++) {
 		const struct graph_node *node = &graph->nodes[i];
 		for (uint32_t k = 0; k < node->nin + node->nout; k++) {
-			struct tensor_id id = k < node->nin ? node->in[k]
-							    : node->out[k - node->nin];
+			struct tensor_id id =
+				k < node->nin ? node->in[k] : node->out[k - node->nin];
 			if (id.at == NO_ID || graph->tensors[id.at].param == NO_ID)
 				continue;
 			const struct tensor *t = &graph->tensors[id.at];

@@ -10,6 +10,7 @@ struct stages {
 	const struct chunk *layers;     /* by virtual stage, chunk * n + stage */
 	struct rt_schedule schedule;    /* of stage 0; slots and received not set */
 	const struct rt_walk *walks;    /* by stage */
+	bool head_alone;                /* turns_head_alone */
 	const uint8_t *regions;         /* by parameter: bit r = used in region r */
 	const uint8_t (*sites)[SITES_MAX]; /* by parameter and use: its region */
 	/* Tensors that pass by the layers, and their gradients: from the first stage to the last,

@@ -12,8 +12,8 @@ static void walk_new(struct rt_walk *walk, const struct rt_schedule *s, struct a
 		.turns = ARENA_ARRAY(arena, struct rt_turn, turns),
 		.transfers = ARENA_ARRAY(arena, struct rt_transfer, rt_schedule_transfers(s)),
 		.first = ARENA_ARRAY(arena, uint32_t, turns + 2),
-		.taken = ARENA_ARRAY(arena, uint32_t, turns),
-		.free = ARENA_ARRAY(arena, uint32_t, turns),
+		.taken = ARENA_ARRAY(arena, uint32_t, rt_schedule_scratch(s)),
+		.free = ARENA_ARRAY(arena, uint32_t, rt_schedule_scratch(s)),
 	};
 }
 
@@ -35,6 +35,21 @@ struct rt_walk *turns_walks(const struct rt_schedule *s, struct arena *arena)
 	return walks;
 }
 
+bool turns_head_alone(const struct rt_schedule *s, const struct rt_walk *last)
+{
+	uint32_t turns = rt_schedule_turns(s);
+	for (uint32_t i = 0; i < turns; i++) {
+		const struct rt_turn *turn = &last->turns[i];
+		if (turn->backward || turn->chunk + 1 < s->chunks)
+			continue;
+		const struct rt_turn *next = turn + 1;
+		if (i + 1 == turns || !next->backward || next->chunk != turn->chunk ||
+		    next->micro_batch != turn->micro_batch)
+			return false;
+	}
+	return true;
+}
+
 /* ---- one stage: turns, copies --------------------------------------------------------------- */
 
 enum { FREE = UINT32_MAX };
@@ -44,10 +59,12 @@ struct replay {
 	const struct rt_walk *walk;
 	struct arena *arena;
 	uint32_t stage;
-	uint32_t *slots, *received; /* by copy: what it holds (chunk * m + micro-batch) or FREE */
-	uint32_t *next;             /* by chunk: the micro-batch that goes backward next */
-	uint8_t *done;              /* by key: 1 taken */
-	uint8_t *past[2];           /* by micro-batch: what passes by the layers, its gradient is here */
+	/* by copy: what it holds (chunk * m + micro-batch) or FREE; operands, gradients that wait
+	 */
+	uint32_t *slots, *received[2];
+	uint32_t *next;	  /* by chunk: the micro-batch that goes backward next */
+	uint8_t *done;	  /* by key: 1 taken */
+	uint8_t *past[2]; /* by micro-batch: what passes by the layers, its gradient is here */
 };
 
 static uint32_t what(const struct replay *r, uint32_t chunk, uint32_t micro_batch)
@@ -72,10 +89,12 @@ static const char *replay_sent(struct replay *r, uint32_t i, const struct rt_tra
 	return NULL;
 }
 
-/* It stays beside what its micro-batch keeps. */
+/* Forward it waits beside the operand of its turn, a gradient beside what its micro-batch keeps. */
 static const char *replay_past(struct replay *r, uint32_t i, const struct rt_transfer *t)
 {
-	if (t->slot >= r->walk->slots || r->slots[t->slot] != what(r, t->chunk, t->micro_batch))
+	const uint32_t *copies = t->backward ? r->slots : r->received[0];
+	uint32_t most = t->backward ? r->walk->slots : r->walk->received[0];
+	if (t->slot >= most || copies[t->slot] != what(r, t->chunk, t->micro_batch))
 		return fault(r, i, "a message arrives in a copy that is not its own");
 	r->past[t->backward][t->micro_batch] = 1;
 	return NULL;
@@ -83,11 +102,10 @@ static const char *replay_past(struct replay *r, uint32_t i, const struct rt_tra
 
 static const char *replay_received(struct replay *r, uint32_t i, const struct rt_transfer *t)
 {
-	uint32_t *copies = t->backward ? r->received : r->slots;
-	uint32_t most = t->backward ? r->walk->received : r->walk->slots;
+	uint32_t *copies = r->received[t->backward];
 	if (t->past)
 		return replay_past(r, i, t);
-	if (t->slot >= most || copies[t->slot] != FREE)
+	if (t->slot >= r->walk->received[t->backward] || copies[t->slot] != FREE)
 		return fault(r, i, "a message arrives in a copy that is in use");
 	copies[t->slot] = what(r, t->chunk, t->micro_batch);
 	return NULL;
@@ -114,41 +132,45 @@ static bool past_missing(const struct replay *r, const struct rt_turn *turn)
 	       !r->past[turn->backward][turn->micro_batch];
 }
 
-static const char *replay_forward(struct replay *r, uint32_t i, const struct rt_turn *turn,
-				  bool arrives)
+static const char *replay_forward(struct replay *r, uint32_t i, const struct rt_turn *turn)
 {
-	uint32_t mine = what(r, turn->chunk, turn->micro_batch);
 	if (turn->slot >= r->walk->slots)
 		return fault(r, i, "a copy that does not exist");
-	if (arrives && r->slots[turn->slot] != mine)
-		return fault(r, i, "its operand has not been received");
-	if (!arrives && r->slots[turn->slot] != FREE)
+	if (r->slots[turn->slot] != FREE)
 		return fault(r, i, "its copy is in use");
-	r->slots[turn->slot] = mine;
+	r->slots[turn->slot] = what(r, turn->chunk, turn->micro_batch);
 	return NULL;
 }
 
-static const char *replay_backward(struct replay *r, uint32_t i, const struct rt_turn *turn,
-				   bool arrives)
+static const char *replay_backward(struct replay *r, uint32_t i, const struct rt_turn *turn)
 {
-	uint32_t mine = what(r, turn->chunk, turn->micro_batch);
 	if (turn->micro_batch != r->next[turn->chunk]++)
 		return fault(r, i, "micro-batches are not added in ascending order");
-	if (turn->slot >= r->walk->slots || r->slots[turn->slot] != mine)
+	if (turn->slot >= r->walk->slots ||
+	    r->slots[turn->slot] != what(r, turn->chunk, turn->micro_batch))
 		return fault(r, i, "what its forward kept is gone");
 	r->slots[turn->slot] = FREE;
-	if (!arrives)
+	return NULL;
+}
+
+/* The operand of a turn, or its gradient: it waits here. */
+static const char *replay_operand(struct replay *r, uint32_t i, const struct rt_turn *turn)
+{
+	static const char *const texts[] = {"its operand has not been received",
+					    "its gradient has not been received"};
+	uint32_t other, chunk, *copies = r->received[turn->backward];
+	if (!rt_schedule_neighbour(r->s, r->stage, turn, true, &other, &chunk))
 		return NULL;
-	if (turn->received >= r->walk->received || r->received[turn->received] != mine)
-		return fault(r, i, "its gradient has not been received");
-	r->received[turn->received] = FREE;
+	if (turn->received >= r->walk->received[turn->backward] ||
+	    copies[turn->received] != what(r, turn->chunk, turn->micro_batch))
+		return fault(r, i, texts[turn->backward]);
+	copies[turn->received] = FREE;
 	return NULL;
 }
 
 static const char *replay_turn(struct replay *r, uint32_t i)
 {
 	const struct rt_turn *turn = &r->walk->turns[i];
-	uint32_t other, chunk;
 	if (turn->chunk >= r->s->chunks || turn->micro_batch >= r->s->micro_batches)
 		return fault(r, i, "a micro-batch that does not exist");
 	uint32_t key = rt_schedule_key(r->s, turn->backward, turn->chunk, turn->micro_batch);
@@ -157,11 +179,12 @@ static const char *replay_turn(struct replay *r, uint32_t i)
 	if (turn->backward &&
 	    !r->done[rt_schedule_key(r->s, false, turn->chunk, turn->micro_batch)])
 		return fault(r, i, "backward before forward");
-	bool arrives = rt_schedule_neighbour(r->s, r->stage, turn, true, &other, &chunk);
 	if (past_missing(r, turn))
 		return fault(r, i, "what passes by the layers has not been received");
-	return turn->backward ? replay_backward(r, i, turn, arrives)
-			      : replay_forward(r, i, turn, arrives);
+	const char *found = replay_operand(r, i, turn);
+	if (found)
+		return found;
+	return turn->backward ? replay_backward(r, i, turn) : replay_forward(r, i, turn);
 }
 
 static uint32_t *copies_free(struct arena *arena, uint32_t n)
@@ -181,7 +204,8 @@ static const char *stage_fault(const struct rt_schedule *s, const struct rt_walk
 			   .arena = arena,
 			   .stage = stage,
 			   .slots = copies_free(arena, walk->slots),
-			   .received = copies_free(arena, walk->received),
+			   .received = {copies_free(arena, walk->received[0]),
+					copies_free(arena, walk->received[1])},
 			   .next = ARENA_ARRAY(arena, uint32_t, s->chunks),
 			   .done = ARENA_ARRAY(arena, uint8_t, turns),
 			   .past = {ARENA_ARRAY(arena, uint8_t, s->micro_batches),
@@ -314,7 +338,7 @@ static const char *meeting_fault(struct meeting *m, struct arena *arena)
 }
 
 const char *turns_fault(const struct rt_schedule *s, const struct rt_walk *walks,
-			   struct arena *arena)
+			struct arena *arena)
 {
 	struct meeting m = {.s = s,
 			    .walks = walks,

@@ -17,8 +17,8 @@ static int walk_new(struct rt_walk *walk, const struct rt_schedule *s)
 	walk->turns = words(turns, sizeof *walk->turns);
 	walk->transfers = words(rt_schedule_transfers(s), sizeof *walk->transfers);
 	walk->first = words(turns + 2, sizeof *walk->first);
-	walk->taken = words(turns, sizeof *walk->taken);
-	walk->free = words(turns, sizeof *walk->free);
+	walk->taken = words(rt_schedule_scratch(s), sizeof *walk->taken);
+	walk->free = words(rt_schedule_scratch(s), sizeof *walk->free);
 	bool whole = walk->turns && walk->transfers && walk->first && walk->taken && walk->free;
 	return whole ? 0 : rt_fail("out of memory for a schedule of %u turns", turns);
 }
@@ -31,9 +31,13 @@ static int follow(struct rt *rt, struct rt_clock *clock, uint32_t *next)
 	if (!rt_schedule_clock(s, clock, next))
 		return rt_fail("plan: stages wait for each other in a circle");
 	rt_schedule_walk(s, clock, &rt->walk);
-	if (rt->walk.slots > s->slots || rt->walk.received > s->received)
-		return rt_fail("plan: the schedule asks for %u and %u copies, there are %u and %u",
-			       rt->walk.slots, rt->walk.received, s->slots, s->received);
+	const struct rt_walk *walk = &rt->walk;
+	if (walk->slots > s->slots || walk->received[0] > s->received[0] ||
+	    walk->received[1] > s->received[1])
+		return rt_fail("plan: the schedule asks for %u, %u and %u copies, there are %u, %u "
+			       "and %u",
+			       walk->slots, walk->received[0], walk->received[1], s->slots,
+			       s->received[0], s->received[1]);
 	return 0;
 }
 
@@ -74,8 +78,8 @@ static int64_t first_layer(const struct rt *rt, uint32_t chunk)
 
 struct rt_at pipeline_at(const struct rt *rt, const struct rt_turn *turn)
 {
-	struct rt_at at = {.slot = turn->slot, .micro_batch = turn->micro_batch,
-			   .chunk = turn->chunk};
+	struct rt_at at = {
+		.slot = turn->slot, .micro_batch = turn->micro_batch, .chunk = turn->chunk};
 	if (rt->role->chunks == NULL)
 		return at;
 	const struct rt_chunk *chunk = &rt->role->chunks[turn->chunk];
@@ -107,17 +111,17 @@ static int add_message(struct mail *mail, const struct rt_transfer *t, void *buf
 {
 	if (mail->n == MESSAGES)
 		return rt_fail("plan: more than %d messages at once", MESSAGES);
-	mail->list[mail->n++] = (struct rt_message){.receive = t->receive,
-						    .peer = (int)t->peer,
-						    .buffer = buffer,
-						    .bytes = bytes};
+	mail->list[mail->n++] = (struct rt_message){
+		.receive = t->receive, .peer = (int)t->peer, .buffer = buffer, .bytes = bytes};
 	return 0;
 }
 
 static int add_past(struct rt *rt, struct mail *mail, const struct rt_transfer *t)
 {
 	const struct rt_role *role = rt->role;
-	const struct rt_place *const *places = t->backward ? role->past_gradients : role->past;
+	const struct rt_place *const *places = t->backward  ? role->past_gradients
+					       : t->receive ? role->past_received
+							    : role->past;
 	uint32_t n = t->backward ? role->npast_gradients : role->npast;
 	for (uint32_t i = 0; i < n; i++) {
 		void *buffer = rt_buffer(rt, places[i], &(struct rt_at){.slot = t->slot}, 0);
@@ -134,10 +138,11 @@ static int add_transfer(struct rt *rt, struct mail *mail, const struct rt_transf
 	void *buffer;
 	if (t->past)
 		return add_past(rt, mail, t);
-	if (t->backward && t->receive)
-		buffer = rt_buffer(rt, role->received, &(struct rt_at){.slot = t->slot}, 0);
+	if (t->receive)
+		buffer = rt_buffer(rt, role->received[t->backward],
+				   &(struct rt_at){.slot = t->slot}, 0);
 	else
-		buffer = end_of(rt, place, t->chunk, t->slot, !t->backward && !t->receive);
+		buffer = end_of(rt, place, t->chunk, t->slot, !t->backward);
 	return add_message(mail, t, buffer, place->bytes);
 }
 
@@ -158,16 +163,40 @@ int pipeline_exchange(struct rt *rt, uint32_t i)
 	return send_mail(rt, &mail);
 }
 
+static int take(struct rt *rt, const struct rt_place *place, void *to, const struct rt_place *from,
+		uint32_t copy)
+{
+	struct rt_at at = {.slot = copy};
+	return rt_copy(rt, 0,
+		       &(struct rt_copy){.to = to,
+					 .from = rt_buffer(rt, from, &at, 0),
+					 .bytes = place->bytes});
+}
+
+/* What passes by the layers is read behind the last of them. */
+static int take_past(struct rt *rt, const struct rt_turn *turn)
+{
+	const struct rt_role *role = rt->role;
+	if (turn->backward || role->past_received == NULL ||
+	    turn->chunk + 1 != role->schedule.chunks)
+		return 0;
+	for (uint32_t i = 0; i < role->npast; i++) {
+		void *to = rt_buffer(rt, role->past[i], &(struct rt_at){.slot = turn->slot}, 0);
+		RT_TRY(take(rt, role->past[i], to, role->past_received[i], turn->received));
+	}
+	return 0;
+}
+
 int pipeline_take(struct rt *rt, const struct rt_turn *turn)
 {
 	const struct rt_role *role = rt->role;
+	const struct rt_place *place = turn->backward ? role->adjoint : role->carried;
 	if (rt->walk.turns == NULL || turn->received == UINT32_MAX)
 		return 0;
-	struct rt_at at = {.slot = turn->received};
-	return rt_copy(rt, 0,
-		       &(struct rt_copy){.to = end_of(rt, role->adjoint, turn->chunk, 0, true),
-					 .from = rt_buffer(rt, role->received, &at, 0),
-					 .bytes = role->adjoint->bytes});
+	uint32_t slot = turn->backward ? 0 : turn->slot;
+	RT_TRY(take(rt, place, end_of(rt, place, turn->chunk, slot, turn->backward),
+		    role->received[turn->backward], turn->received));
+	return take_past(rt, turn);
 }
 
 /* One end of the messages between two virtual stages. */
@@ -181,8 +210,8 @@ static int pass(struct rt *rt, struct mail *mail, const struct rt_turn *turn, bo
 	return add_transfer(rt, mail, &t);
 }
 
-/* What passes by the layers goes when the last virtual stage asks for it: this chunk is the last one
- * of its stage. */
+/* What passes by the layers goes when the last virtual stage asks for it: this chunk is the last
+ * one of its stage. */
 static int pass_by(struct rt *rt, struct mail *mail, const struct rt_turn *turn, bool receive)
 {
 	const struct rt_schedule *s = &rt->role->schedule;
@@ -196,7 +225,7 @@ static int pass_by(struct rt *rt, struct mail *mail, const struct rt_turn *turn,
 static int forward_chunk(struct rt *rt, uint32_t chunk, int64_t micro_batch)
 {
 	struct mail in = {.n = 0}, out = {.n = 0};
-	struct rt_turn turn = {.chunk = chunk};
+	struct rt_turn turn = {.chunk = chunk, .received = UINT32_MAX};
 	struct rt_at at = pipeline_at(rt, &turn);
 	at.micro_batch = micro_batch;
 	if (rt->plan->stages <= 1)
@@ -204,6 +233,9 @@ static int forward_chunk(struct rt *rt, uint32_t chunk, int64_t micro_batch)
 	RT_TRY(pass(rt, &in, &turn, true));
 	RT_TRY(pass_by(rt, &in, &turn, true));
 	RT_TRY(send_mail(rt, &in));
+	if (in.n > 0)
+		turn.received = 0;
+	RT_TRY(pipeline_take(rt, &turn));
 	RT_TRY(rt->role->forward(rt, &at));
 	RT_TRY(pass(rt, &out, &turn, false));
 	RT_TRY(pass_by(rt, &out, &turn, false));

@@ -54,7 +54,7 @@ void pipeline_close(struct rt *rt);
 int pipeline_exchange(struct rt *rt, uint32_t i);
 /* The copies that a turn works on. */
 struct rt_at pipeline_at(const struct rt *rt, const struct rt_turn *turn);
-/* The gradient that came for a backward turn goes where its first layer reads it. */
+/* What came for a turn goes where its first step reads it. */
 int pipeline_take(struct rt *rt, const struct rt_turn *turn);
 /* One micro-batch forward through all stages, nothing kept. */
 int pipeline_forward(struct rt *rt, int64_t micro_batch);

@@ -44,12 +44,12 @@ static int take_turn(struct rt *rt, const struct rt_turn *turn, int64_t lane_len
 	bool ends = (turn->micro_batch + 1) % lane_length == 0;
 	struct rt_at at = pipeline_at(rt, turn);
 	at.level = rt_lane_level(lane);
+	RT_TRY(pipeline_take(rt, turn));
 	if (!turn->backward) {
 		ends = ends && turn->chunk + 1 == role->schedule.chunks;
 		RT_TRY(role->forward(rt, &at));
 		return ends ? end_lane(rt, lane, at, role->merge_sums) : 0;
 	}
-	RT_TRY(pipeline_take(rt, turn));
 	RT_TRY(role->backward(rt, &at));
 	return ends ? end_lane(rt, lane, at, role->merge) : 0;
 }

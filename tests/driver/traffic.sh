@@ -40,13 +40,13 @@ called() {
 		sort
 }
 
-# compare NAME RANKS SPLIT MESH [SED]: a step of a variant of tiny.plan
+# compare NAME RANKS SPLIT MESH [SED [PLAN]]: a step of a variant of tiny.plan
 compare() {
 	sed -e "s/1 of cpu.core/$2 of cpu.core/" \
 		-e "s/^precision = fp32/mesh { $4 }\n&\nsplit {\n  $3\n}/" \
 		-e 's/^plan tiny/plan program/' -e 's/steps        = 2/steps        = 1/' \
 		-e 's/kv_heads = 1/kv_heads = 2/' -e 's/global_batch = 4/global_batch = 8/' \
-		-e 's/layers   = 2/layers   = 4/' -e "${5:-}" tiny.plan >"$1.plan"
+		-e 's/layers   = 2/layers   = 4/' -e "${5:-}" "${6:-tiny.plan}" >"$1.plan"
 	expect 0 build -q "$1.plan" -o "$1.d" || return
 	: >calls
 	CALLS=$scratch/calls "$1.d/program" --quiet >/dev/null 2>err || {
@@ -77,4 +77,17 @@ compare chunks 2 'pipeline over pp { schedule = interleaved_1f1b, chunks = 2 }' 
 ways='data over dp\n  zero 1 over dp\n  tensor over tp\n  sequence over tp\n  pipeline over pp'
 compare all 8 "$ways" 'pp = 2 within node, dp = 2 within node, tp = 2 within node' \
 	's/^precision = .*/precision = mixed_bf16/'
+
+# Tensors that pass by the layers have messages of their own.
+sed -e '/^mesh/d' -e '/^split/d' -e '/^  schedule/d' -e 's/bytes("data")/bytes("text.txt")/' \
+	-e 's/^plan past/plan tiny/' -e 's/2 of cpu/1 of cpu/' \
+	-e 's/steps        = 10/steps        = 2/' -e 's/v    = 61/v    = 62/' \
+	"$here/../equal/past.plan" >ring.plan
+compare past 3 'pipeline over pp { layers = spread }' 'pp = 3 within node' '' ring.plan
+chunks='pipeline over pp { schedule = interleaved_1f1b, chunks = 2 }'
+compare chunks_past 4 "tensor over tp\n  $chunks" \
+	'pp = 2 within node, tp = 2 within node' '' ring.plan
+
+# What is computed again has its collectives again.
+compare again 2 'tensor over tp' 'tp = 2 within node' 's/^train/memory { recompute = block }\n&/'
 finish

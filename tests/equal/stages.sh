@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # stages.sh PLANC COMPARE PLAN: what a program does beside its steps, in stages with every other
 # split: validation, samples, weights in and out, checks of replicas, norms of tensors. All figures
-# are those of one stage with the same other splits, to the last digit. PLAN is relative to the tests.
+# are those of one stage with the same other splits, to the last digit. PLAN is relative to the
+# tests.
 set -eu
 planc=$1 compare=$2 plan=$3
 here=$(cd "$(dirname "$0")" && pwd)
@@ -87,15 +88,16 @@ for stage in 1 2 3; do
 	to "ranks_$stage"
 done
 
-layout each 4 - 1 "dp = 2 $within, tp = 2 $within" 'data over dp { reduce = micro_batch }, tensor over tp'
+data='data over dp { reduce = micro_batch }'
+layout each 4 - 1 "dp = 2 $within, tp = 2 $within" "$data, tensor over tp"
 one=each
 layout each_0 8 - 1 "dp = 2 $within, tp = 2 $within, pp = 2 $within" \
-	"data over dp { reduce = micro_batch }, tensor over tp, $gpipe"
+	"$data, tensor over tp, $gpipe"
 to each_0
 layout each_2 8 - 1 "pp = 2 $within, dp = 2 $within, tp = 2 $within" \
-	"data over dp { reduce = micro_batch }, zero 2 over dp, tensor over tp, pipeline over pp"
+	"$data, zero 2 over dp, tensor over tp, pipeline over pp"
 to each_2
 layout each_3 8 - 1 "dp = 2 $within, pp = 2 $within, tp = 2 $within" \
-	"data over dp { reduce = micro_batch }, zero 3 over dp { gather = step }, tensor over tp, $interleaved"
+	"$data, zero 3 over dp { gather = step }, tensor over tp, $interleaved"
 to each_3
 exit $failed

@@ -216,8 +216,8 @@ static enum held states_held(const struct described *d)
 	return weights_held(d) == WHOLE ? ONE_SLICE : LAYER_SLICES;
 }
 
-/* Elements on a stage; `uses`: a tied weight counts twice. */
-static uint64_t of_stage(const struct described *d, uint64_t stage, enum held what, bool uses)
+/* Elements on a stage, a tied weight once. */
+static uint64_t of_stage(const struct described *d, uint64_t stage, enum held what)
 {
 	struct tensors list = tensors_of(d);
 	uint64_t sum = 0;
@@ -225,7 +225,7 @@ static uint64_t of_stage(const struct described *d, uint64_t stage, enum held wh
 		const struct tensor *t = &list.at[i];
 		uint64_t layers = t->part == LAYER ? stage_layers(d, stage) : 1;
 		if (is_here(d, stage, t))
-			sum += held(d, t, layers, what) * (uses && t->tied ? 2 : 1);
+			sum += held(d, t, layers, what);
 	}
 	return sum;
 }
@@ -239,6 +239,19 @@ static uint64_t levels(const struct described *d)
 	return n;
 }
 
+/* Accumulators: one a use and level. Where the other use of a tied weight is another stage's, its
+ * sum arrives whole. */
+static uint64_t accumulators(const struct described *d, uint64_t stage)
+{
+	struct tensors list = tensors_of(d);
+	enum held what = gradients_held(d);
+	uint64_t sum = of_stage(d, stage, what) * levels(d);
+	for (int i = 0; i < list.n; i++)
+		if (list.at[i].tied && is_here(d, stage, &list.at[i]))
+			sum += held(d, &list.at[i], 1, what) * (d->pp > 1 ? 1 : levels(d));
+	return sum;
+}
+
 /* Gathered weights that stay between segments: those of a step, or of the layers under way. */
 static uint64_t windows(const struct described *d, uint64_t stage)
 {
@@ -248,7 +261,7 @@ static uint64_t windows(const struct described *d, uint64_t stage)
 	if (d->zero < 3)
 		return 0;
 	if (d->once)
-		return of_stage(d, stage, PADDED, false);
+		return of_stage(d, stage, PADDED);
 	for (int i = 0; i < list.n; i++)
 		if (list.at[i].part == LAYER)
 			sum += held(d, &list.at[i], ahead, PADDED);
@@ -257,43 +270,73 @@ static uint64_t windows(const struct described *d, uint64_t stage)
 
 /* ---- activations ---------------------------------------------------------------------------- */
 
-/* Values and statistics of a token in one layer that backward reads, by the dim that cuts them. */
+/* Values, statistics and bytes of a token in one layer that backward reads, by the dim that cuts
+ * them. */
 struct kept {
-	uint64_t values[DIM_VOCAB + 1], statistics[DIM_VOCAB + 1];
+	uint64_t values[DIM_VOCAB + 1], statistics[DIM_VOCAB + 1], bytes[DIM_VOCAB + 1];
 };
 
-/* Both normed inputs, q, k, v, the result of attention, the sum between the halves, both sides of
- * GELU; of rows: mean and deviation of two norms, the sums of attention. */
-static struct kept gpt_kept(const struct described *d)
+static void keep(struct kept *kept, enum cuttable dim, uint64_t values, uint64_t statistics)
 {
-	return (struct kept){
-		.values = {[DIM_NONE] = 3 * d->embed, [DIM_HEADS] = 4 * d->embed,
-			   [DIM_FFN] = 2 * d->ffn},
-		.statistics = {[DIM_NONE] = 4, [DIM_HEADS] = d->heads},
-	};
+	kept->values[dim] += values;
+	kept->statistics[dim] += statistics;
 }
 
-/* The same, with rotated q and k, fewer heads of k and v, gate, SiLU, up and product. Norms of q
- * and k read them as they were before. */
-static struct kept llama_kept(const struct described *d)
+/* Kv heads of gpt and braid are heads. */
+static enum cuttable kv_dim(const struct described *d)
 {
-	uint64_t kv = d->kv_heads * d->head, norms = d->qk_norm;
-	return (struct kept){
-		.values = {[DIM_NONE] = 3 * d->embed, [DIM_HEADS] = (2 + norms) * d->embed,
-			   [DIM_KV_HEADS] = (2 + norms) * kv, [DIM_FFN] = 4 * d->ffn},
-		.statistics = {[DIM_NONE] = 2, [DIM_HEADS] = (1 + norms) * d->heads,
-			       [DIM_KV_HEADS] = norms * d->kv_heads},
-	};
+	return d->family == LLAMA ? DIM_KV_HEADS : DIM_HEADS;
 }
 
-/* One norm with a mean; gate, GELU, up, and the difference that goes down. */
-static struct kept braid_kept(const struct described *d)
+/* The normed input, q, k and v as attention reads them (rotated, if they are), and as their norms
+ * read them. Mean and deviation of a layer norm, deviation of the others. */
+static void keep_attention(const struct described *d, struct kept *kept)
 {
-	return (struct kept){
-		.values = {[DIM_NONE] = 3 * d->embed, [DIM_HEADS] = 4 * d->embed,
-			   [DIM_FFN] = 4 * d->ffn},
-		.statistics = {[DIM_NONE] = 3, [DIM_HEADS] = d->heads},
-	};
+	uint64_t kv = d->kv_heads * d->head;
+	keep(kept, DIM_NONE, d->embed, d->family == GPT ? 2 : 1);
+	keep(kept, DIM_HEADS, d->embed, 0);
+	keep(kept, kv_dim(d), 2 * kv, 0);
+	if (d->qk_norm && d->family == LLAMA) {
+		keep(kept, DIM_HEADS, d->embed, d->heads);
+		keep(kept, kv_dim(d), kv, d->kv_heads);
+	}
+}
+
+/* The result, and what it was made of: the sum of each row, or all probabilities and, where some
+ * are dropped, what was left of them and a byte that says which. */
+static void keep_core(const struct described *d, struct kept *kept)
+{
+	uint64_t scores = d->heads * d->tokens;
+	keep(kept, DIM_HEADS, d->embed, d->stored ? 0 : d->heads);
+	if (d->stored)
+		keep(kept, DIM_HEADS, d->drops ? 2 * scores : scores, 0);
+	if (d->stored && d->drops)
+		kept->bytes[DIM_HEADS] += scores;
+}
+
+/* The normed input and both sides of GELU; or gate, its activation, up and what goes down. */
+static void keep_mlp(const struct described *d, struct kept *kept)
+{
+	keep(kept, DIM_NONE, d->embed, d->family == LLAMA ? 1 : 2);
+	keep(kept, DIM_FFN, d->family == GPT ? 2 * d->ffn : 4 * d->ffn, 0);
+}
+
+/* Of a block or group that is computed again: nothing. The sum between the halves is made by the
+ * first one. */
+static struct kept kept_of(const struct described *d, unsigned again)
+{
+	struct kept kept = {.values = {0}};
+	if (again & AGAIN_BLOCK)
+		return kept;
+	if (!(again & AGAIN_ATTENTION)) {
+		keep(&kept, DIM_NONE, d->embed, 0);
+		keep_attention(d, &kept);
+	}
+	if (!(again & (AGAIN_ATTENTION | AGAIN_CORE)))
+		keep_core(d, &kept);
+	if (!(again & AGAIN_MLP))
+		keep_mlp(d, &kept);
+	return kept;
 }
 
 /* Rows of a micro-batch times `width` on one rank: cut along the dim, or along the tokens. Copies
@@ -305,15 +348,14 @@ static uint64_t rows(const struct described *d, enum cuttable dim, uint64_t widt
 	return all / (d->sequence && !copied ? d->tp : parts);
 }
 
-static uint64_t layer_bytes(const struct described *d, const struct types *types)
+static uint64_t layer_bytes(const struct described *d, const struct types *types, uint64_t stage)
 {
-	struct kept kept = d->family == GPT     ? gpt_kept(d)
-			   : d->family == LLAMA ? llama_kept(d)
-						: braid_kept(d);
+	struct kept kept = kept_of(d, d->again[stage]);
 	uint64_t sum = 0;
 	for (enum cuttable dim = DIM_NONE; dim <= DIM_VOCAB; dim++)
 		sum += rows(d, dim, kept.values[dim]) * types->values +
-		       rows(d, dim, kept.statistics[dim]) * types->statistics;
+		       rows(d, dim, kept.statistics[dim]) * types->statistics +
+		       rows(d, dim, kept.bytes[dim]);
 	return sum;
 }
 
@@ -332,7 +374,7 @@ static uint64_t head_bytes(const struct described *d, const struct types *types)
 static struct alive alive_of(const struct described *d, uint64_t stage)
 {
 	if (d->pp == 1)
-		return (struct alive){1, 0};
+		return (struct alive){1, 0, 0, 1};
 	return schedule_alive(d->pp, d->chunks, described_micro_batches(d), d->gpipe, stage);
 }
 
@@ -340,11 +382,11 @@ static struct alive alive_of(const struct described *d, uint64_t stage)
 static uint64_t activations(const struct described *d, const struct types *types, uint64_t stage)
 {
 	uint64_t layers = deepest_chunk(d, stage);
+	struct alive alive = alive_of(d, stage);
 	uint64_t slot = (layers + 1) * rows(d, DIM_NONE, d->embed) * types->values +
-			layers * layer_bytes(d, types);
-	if (has_part(d, stage, AFTER))
-		slot += head_bytes(d, types);
-	return slot * alive_of(d, stage).slots;
+			layers * layer_bytes(d, types, stage);
+	uint64_t heads = has_part(d, stage, AFTER) ? alive.heads : 0;
+	return slot * alive.slots + head_bytes(d, types) * heads;
 }
 
 /* Token numbers where the embedding is, targets where the head is; positions or the table of
@@ -362,15 +404,15 @@ static uint64_t data(const struct described *d, const struct types *types, uint6
 struct bytes formula_stage(const struct described *d, const struct types *types, uint64_t stage)
 {
 	uint64_t carried = rows(d, DIM_NONE, d->embed) * types->values;
+	struct alive alive = alive_of(d, stage);
 	return (struct bytes){
-		.weights = of_stage(d, stage, weights_held(d), false) * types->weights,
-		.gradients = of_stage(d, stage, gradients_held(d), true) * levels(d) *
-			     types->gradients,
-		.optimizer = of_stage(d, stage, states_held(d), false) *
+		.weights = of_stage(d, stage, weights_held(d)) * types->weights,
+		.gradients = accumulators(d, stage) * types->gradients,
+		.optimizer = of_stage(d, stage, states_held(d)) *
 			     (2 * types->optimizer + types->master),
 		.activations = activations(d, types, stage),
 		.communication = windows(d, stage) * types->weights +
-				 alive_of(d, stage).received * carried,
+				 (alive.operands + alive.gradients) * carried,
 		.data = data(d, types, stage),
 		.adjoint = 2 * carried,
 	};
@@ -397,5 +439,5 @@ uint64_t formula_weights(const struct described *d)
 
 uint64_t formula_owned(const struct described *d, uint64_t stage)
 {
-	return of_stage(d, stage, WHOLE, false);
+	return of_stage(d, stage, WHOLE);
 }

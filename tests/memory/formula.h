@@ -37,9 +37,10 @@ uint64_t formula_weights(const struct described *d);
 uint64_t formula_owned(const struct described *d, uint64_t stage);
 
 /* The most copies alive at once on a stage: of what a micro-batch keeps in one chunk, from its
- * arrival to the end of its backward pass; of gradients that have arrived and wait. */
+ * forward turn to the end of its backward turn; of operands and of gradients that have arrived and
+ * wait; of what the head keeps: one, or, where there are ever two, as many as slots. */
 struct alive {
-	uint64_t slots, received;
+	uint64_t slots, operands, gradients, heads;
 };
 struct alive schedule_alive(uint64_t stages, uint64_t chunks, uint64_t micro_batches, bool gpipe,
 			    uint64_t stage);

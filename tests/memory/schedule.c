@@ -108,30 +108,36 @@ static void play_all(const struct play *p)
 	free(clock);
 }
 
-/* Alive when a turn starts: what has been made for this stage by then, its own turn included, and
- * whose last turn has not ended. */
+/* Alive when a turn starts, this turn's own included: of what a chunk keeps, what has been through
+ * it and not gone back; of messages, what has been made for this stage and waits for its turn. */
 static struct alive alive_at(const struct play *p, uint64_t stage, uint64_t turn)
 {
 	const struct turn *turns = p->turns + stage * turns_of(p);
-	struct alive count = {0, 0};
+	struct alive count = {0, 0, 0, 0};
 	for (uint64_t i = 0; i < turns_of(p); i++) {
 		const struct turn *t = &turns[i];
 		uint64_t made, end = *end_of(p, true, t->chunk * p->stages + stage, t->micro);
-		operand(p, stage, t, &made);
-		bool arrives = made != 0, here = arrives ? made <= turns[turn].start : i <= turn;
-		if (!here || end <= turns[turn].start)
-			continue;
-		count.slots += !t->backward;
-		count.received += t->backward && arrives;
+		bool arrives = operand(p, stage, t, &made) && made != 0;
+		bool waits = arrives && made <= turns[turn].start && i >= turn;
+		bool kept = !t->backward && i <= turn && end > turns[turn].start;
+		count.slots += kept;
+		count.heads += kept && t->chunk == p->chunks - 1;
+		count.operands += waits && !t->backward;
+		count.gradients += waits && t->backward;
 	}
 	return count;
+}
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
 }
 
 struct alive schedule_alive(uint64_t stages, uint64_t chunks, uint64_t micro_batches, bool gpipe,
 			    uint64_t stage)
 {
 	struct play p = {stages, chunks, micro_batches, gpipe, NULL, NULL};
-	struct alive most = {0, 0};
+	struct alive all = {0, 0, 0, 0};
 	p.turns = calloc(stages * turns_of(&p), sizeof *p.turns);
 	p.ends = calloc(2 * stages * chunks * micro_batches, sizeof *p.ends);
 	for (uint64_t s = 0; s < stages; s++)
@@ -139,10 +145,13 @@ struct alive schedule_alive(uint64_t stages, uint64_t chunks, uint64_t micro_bat
 	play_all(&p);
 	for (uint64_t i = 0; i < turns_of(&p); i++) {
 		struct alive now = alive_at(&p, stage, i);
-		most.slots = now.slots > most.slots ? now.slots : most.slots;
-		most.received = now.received > most.received ? now.received : most.received;
+		all.slots = most(all.slots, now.slots);
+		all.operands = most(all.operands, now.operands);
+		all.gradients = most(all.gradients, now.gradients);
+		all.heads = most(all.heads, now.heads);
 	}
 	free(p.turns);
 	free(p.ends);
-	return most;
+	all.heads = all.heads == 1 ? 1 : all.slots;
+	return all;
 }

@@ -414,7 +414,8 @@ void interpret_turns(struct interpret *in, uint32_t first, uint32_t last)
 		fill_life(in, turn.backward ? LIFE_TURN : LIFE_SLOT);
 		run_body(in, turn.backward ? &in->role->backward : &in->role->forward, at);
 		if ((turn.micro_batch + 1) % length == 0)
-			end_lane(in, lane, turn.backward ? &in->role->merge : &in->role->merge_sums);
+			end_lane(in, lane,
+				 turn.backward ? &in->role->merge : &in->role->merge_sums);
 	}
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of every stage of a pipeline against formulas that know two architectures, the stage's
- * layers and, from a schedule drawn by hand (naive_pipeline.h), how many micro-batches are under way:
- * the first stage has what stands before the layers, the last one what stands behind them, those
- * between neither. Exact to the byte. */
+ * layers and, from a schedule drawn by hand (naive_pipeline.h), how many micro-batches are under
+ * way: the first stage has what stands before the layers, the last one what stands behind them,
+ * those between neither. Exact to the byte. */
 #include "compiled.h"
 
 #include <stdlib.h>
@@ -34,9 +34,9 @@ static const struct shape shapes[] = {
 
 enum { VALUE = 4, CONTROL_WORDS = 16, NORM_WORDS = 48 };
 
-/* A stage: its layers, those of its largest chunk, copies, gradients that wait. */
+/* A stage: its layers, those of its largest chunk, copies, messages that wait. */
 struct stage {
-	uint64_t layers, deepest, slots, received;
+	uint64_t layers, deepest, slots, heads, received;
 	bool first, last;
 };
 
@@ -88,8 +88,12 @@ static struct stage stage_of(const struct shape *s, uint64_t at, struct arena *a
 		stage.layers += layers;
 		stage.deepest = most(stage.deepest, layers);
 	}
-	stage.slots = (uint64_t)naive_copies(&p, (int)at, false, -1);
-	stage.received = (uint64_t)naive_copies(&p, (int)at, true, -1);
+	stage.slots = (uint64_t)naive_copies(&p, (int)at, NAIVE_KEPT, -1);
+	/* what the head keeps: once, or where two are ever there, as often as a slot */
+	bool alone = naive_copies(&p, (int)at, NAIVE_KEPT, (int)s->chunks - 1) == 1;
+	stage.heads = alone ? 1 : stage.slots;
+	stage.received = (uint64_t)(naive_copies(&p, (int)at, NAIVE_OPERANDS, -1) +
+				    naive_copies(&p, (int)at, NAIVE_GRADIENTS, -1));
 	return stage;
 }
 
@@ -124,9 +128,8 @@ static uint64_t activations(const struct shape *s, const struct stage *stage)
 	uint64_t values = is_gpt(s) ? 7 * e + 2 * s->ffn : 7 * e + 4 * s->ffn;
 	uint64_t statistics = (is_gpt(s) ? 4 : 2) + s->heads;
 	uint64_t sum = (stage->deepest + 1) * e + stage->deepest * (values + statistics);
-	if (stage->last)
-		sum += e + s->vocab + (is_gpt(s) ? 2 : 1) + sizeof(double) / VALUE;
-	return stage->slots * rows(s) * sum * VALUE;
+	uint64_t head = e + s->vocab + (is_gpt(s) ? 2 : 1) + sizeof(double) / VALUE;
+	return (stage->slots * sum + (stage->last ? stage->heads * head : 0)) * rows(s) * VALUE;
 }
 
 static uint64_t data(const struct shape *s, const struct stage *stage)
@@ -140,8 +143,9 @@ static uint64_t data(const struct shape *s, const struct stage *stage)
 
 static uint64_t product(uint64_t m, uint64_t n, uint64_t k)
 {
-	return most(most(rt_matmul_workspace(RT_F32, m, n, k), rt_matmul_workspace(RT_F32, m, k, n)),
-		    rt_matmul_workspace(RT_F32, n, k, m));
+	return most(
+		most(rt_matmul_workspace(RT_F32, m, n, k), rt_matmul_workspace(RT_F32, m, k, n)),
+		rt_matmul_workspace(RT_F32, n, k, m));
 }
 
 static uint64_t workspace(const struct shape *s, const struct stage *stage)

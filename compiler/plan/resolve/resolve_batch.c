@@ -34,7 +34,8 @@ static void label_ranks(const struct batches *b, struct diag *diag)
 	const struct strategy *data = plan_strategy(b->r->plan, STRATEGY_DATA);
 
 	if (data)
-		diag_label(diag, data->axes_span, "%lld data ranks", (long long)b->ranks);
+		diag_label(diag, data->axes_span, "%lld data rank%s", (long long)b->ranks,
+			   b->ranks == 1 ? "" : "s");
 }
 
 /* Multiples of `step` on both sides of `value`. */
@@ -49,12 +50,19 @@ static void note_nearest(struct diag *diag, int64_t value, int64_t step)
 		diag_note(diag, "the smallest batch that works is `%lld seq`", (long long)step);
 }
 
+/* Behind "sequence". */
+static const char *does(int64_t n)
+{
+	return n == 1 ? " does" : "s do";
+}
+
 static void refuse_global(const struct batches *b, int64_t step)
 {
 	struct diag *diag = diag_add(
 		b->r->work->diags, E0322, b->global->span,
-		"%lld sequences do not divide into micro-batches of %lld on %lld data ranks",
-		(long long)b->global->i, (long long)b->micro->i, (long long)b->ranks);
+		"%lld sequence%s not divide into micro-batches of %lld on %lld data rank%s",
+		(long long)b->global->i, does(b->global->i), (long long)b->micro->i,
+		(long long)b->ranks, b->ranks == 1 ? "" : "s");
 
 	diag_at(diag, "%lld / (%lld * %lld) leaves a remainder of %lld", (long long)b->global->i,
 		(long long)b->micro->i, (long long)b->ranks, (long long)(b->global->i % step));
@@ -120,8 +128,10 @@ static void compute_micro(const struct batches *b)
 		return;
 	}
 	diag = diag_add(b->r->work->diags, E0322, b->global->span,
-			"%lld sequences do not divide into %lld micro-batches on %lld data ranks",
-			(long long)b->global->i, (long long)b->count->i, (long long)b->ranks);
+			"%lld sequence%s not divide into %lld micro-batch%s on %lld data rank%s",
+			(long long)b->global->i, does(b->global->i), (long long)b->count->i,
+			b->count->i == 1 ? "" : "es", (long long)b->ranks,
+			b->ranks == 1 ? "" : "s");
 	diag_at(diag, "%lld / (%lld * %lld) leaves a remainder of %lld", (long long)b->global->i,
 		(long long)b->count->i, (long long)b->ranks, (long long)(b->global->i % step));
 	label_ranks(b, diag);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules that advise: a pipeline that mostly waits, a vocabulary that falls between tiles. */
+/* Rules that advise: a pipeline that mostly waits, a vocabulary that falls between tiles, settings
+ * that change nothing. */
 #include "plan/rules/plan_rules.h"
 
 /* Turns of one direction on the busiest stage, and all of a step, waiting included. With fewer
@@ -17,12 +18,13 @@ static struct turns turns_of(uint64_t stages, uint64_t chunks, uint64_t batches)
 	return turns;
 }
 
-/* "48 %" */
+/* "48 %"; of a step in which something is done 99 at most. */
 static char *idle_text(struct turns turns, struct arena *arena)
 {
 	unsigned __int128 share = (unsigned __int128)(turns.all - turns.busy) * 200 + turns.all;
 
-	return arena_text(arena, "%llu %%", (unsigned long long)(share / 2 / turns.all));
+	share = share / 2 / turns.all;
+	return arena_text(arena, "%d %%", share > 99 ? 99 : (int)share);
 }
 
 /* The fewest micro-batches with which a quarter at most is spent waiting. */
@@ -66,14 +68,13 @@ static void report_idle(const struct plan *plan, struct turns turns, struct work
 /* Fewer micro-batches than stages, or two fifths of the step spent waiting. */
 bool rule_pipeline_idle(const struct plan *plan, struct work *work)
 {
-	enum { MOST = UINT32_MAX };
 	const struct strategy *pipeline = plan_strategy(plan, STRATEGY_PIPELINE);
 	uint64_t stages = (uint64_t)plan_ranks(plan, pipeline);
 	uint64_t chunks = (uint64_t)plan->pipeline.chunks.i;
 	uint64_t batches = (uint64_t)plan->train.micro_batches.i;
 	struct turns turns;
 
-	if (stages < 2 || stages > MOST || chunks > MOST / 2 || batches > MOST)
+	if (stages < 2)
 		return true;
 	turns = turns_of(stages, chunks, batches);
 	if (batches >= stages && 5 * (turns.all - turns.busy) < 2 * turns.all)
@@ -108,4 +109,62 @@ bool rule_vocab_grid(const struct plan *plan, struct work *work)
 		  (unsigned long long)(ranks * TILE), (unsigned long long)rows,
 		  (unsigned long long)(rows - vocab->size));
 	return false;
+}
+
+static bool written(const struct value *value)
+{
+	return value_known(value) && value->origin != ORIGIN_DEFAULT;
+}
+
+static void no_effect(struct work *work, const struct value *value, const char *name,
+		      struct span other, const char *why)
+{
+	diag_label(diag_add(work->diags, W0515, value->span, "`%s` has no effect here", name),
+		   other, "%s", why);
+}
+
+/* Settings of how weights are gathered, where they are not in slices, or all at once. A value that
+ * would be the default stands in an expanded plan. */
+static bool zero_effect(const struct plan *plan, struct work *work)
+{
+	const struct strategy *zero = plan_strategy(plan, STRATEGY_ZERO);
+	const struct value *gather = &plan->zero.gather, *prefetch = &plan->zero.prefetch;
+	bool late, ahead;
+
+	if (!zero || !value_known(gather) || !value_known(prefetch))
+		return true;
+	late = zero->stage < 3 && written(gather) &&
+	       !name_is(gather->word, zero->stage == 1 ? "step" : "use");
+	ahead = written(prefetch) && prefetch->i != 1;
+	if (late)
+		no_effect(work, gather, "gather", zero->span,
+			  "stage 3 alone keeps slices of weights");
+	if (ahead && zero->stage < 3)
+		no_effect(work, prefetch, "prefetch", zero->span,
+			  "stage 3 alone keeps slices of weights");
+	else if (ahead && prefetch->i && name_is(gather->word, "step"))
+		no_effect(work, prefetch, "prefetch", gather->span, "gathered once a step");
+	return !late && !ahead;
+}
+
+/* What is to happen every so many steps, of which there are fewer. */
+static bool every_effect(const struct plan *plan, const struct value *every, struct work *work)
+{
+	const struct value *steps = &plan->train.steps;
+
+	if (!written(every) || !value_known(steps) || every->i <= steps->i)
+		return true;
+	no_effect(work, every, "every", steps->span,
+		  arena_text(work->keep, "%lld steps in all", (long long)steps->i));
+	return false;
+}
+
+bool rule_no_effect(const struct plan *plan, struct work *work)
+{
+	bool zero = zero_effect(plan, work);
+	bool validate = every_effect(plan, &plan->validate.every, work);
+	bool checkpoint = !plan->has_checkpoint ||
+			  every_effect(plan, &plan->checkpoint.every, work);
+
+	return zero && validate && checkpoint;
 }

@@ -13,6 +13,36 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 	return a;
 }
 
+/* At least the factor by which padded rows make any tensor larger. */
+static uint64_t padding(const struct model *model)
+{
+	const struct dim *vocab = model->vocab == NO_ID ? NULL : &model->dims[model->vocab];
+
+	if (!vocab || !vocab->size || vocab->padded == vocab->size)
+		return 1;
+	return vocab->padded / vocab->size + 1;
+}
+
+/* Elements that a call makes: its result, and the scores where attention keeps them. */
+static bool made(const struct plan *plan, const struct model_call *call, uint64_t *out)
+{
+	const struct model *model = plan->model;
+	struct dims dims = model->value_dims[call->result];
+	const struct value *attention = &plan->memory.attention;
+	struct num scores;
+
+	if (call->op != OPERATOR_attend || !value_known(attention) ||
+	    !name_is(attention->word, "stored"))
+		return model_elements(model, &dims, out);
+	dims.n--;
+	if (!model_elements(model, &dims, out))
+		return false;
+	scores = num_times(num_from(*out), model->dims[model->tokens].size);
+	scores = num_plus(scores, num_times(num_from(*out), model->dims[dims.at[dims.n]].size));
+	*out = scores.value;
+	return !scores.overflow;
+}
+
 /* Bytes of weights with their optimizer state, and of every activation of a step kept at once, fit
  * 64 bits: no later size can overflow. */
 bool rule_sizes(const struct plan *plan, struct work *work)
@@ -28,14 +58,14 @@ bool rule_sizes(const struct plan *plan, struct work *work)
 	good = model_params(model, &count);
 	total = num_times(num_from(count), STATE_BYTES);
 	for (uint32_t i = 0; i < model->ncalls && good; i++) {
-		const struct dims *dims = &model->value_dims[model->calls[i].result];
 		uint64_t copies = model->calls[i].region == REGION_REPEAT ? model->layers : 1;
 		struct num bytes;
 
-		good = model_elements(model, dims, &count);
+		good = made(plan, &model->calls[i], &count);
 		bytes = num_times(num_times(num_from(count), copies), ELEMENT_BYTES);
 		total = num_plus(total, bytes);
 	}
+	total = num_times(total, padding(model));
 	if (good && !total.overflow && total.value <= INT64_MAX)
 		return true;
 	diag_at(diag_add(work->diags, E0114, model->span,
@@ -169,6 +199,8 @@ static void report_dim(const struct plan *plan, uint32_t dim, struct work *work)
 	if (common)
 		diag_note(diag, "these dimensions allow an axis of %s",
 			  num_divisors(work->keep, common, common < 4096 ? common : 4096));
+	diag_note(diag, "other ranks can be those of `data` or `pipeline`, which cut no dim of a "
+			"weight");
 	if ((uint64_t)ranks > size && (uint64_t)ranks % size == 0 && grouped(model, dim))
 		diag_note(diag, "`%s = replicate(%llu)` in the strategy keeps %llu copies of each",
 			  model->dims[dim].name->text, (unsigned long long)((uint64_t)ranks / size),
@@ -198,7 +230,7 @@ bool rule_vocab_divides(const struct plan *plan, struct work *work)
 	const struct strategy *tensor = plan_strategy(plan, STRATEGY_TENSOR);
 	const struct model *model = rule_model(plan);
 	const struct dim *vocab = model->vocab != NO_ID ? &model->dims[model->vocab] : NULL;
-	uint64_t ranks, rows;
+	uint64_t ranks, step, rows;
 	struct diag *diag;
 
 	if (!tensor || !vocab || !dims_have(&tensor->dims, model->vocab))
@@ -215,10 +247,10 @@ bool rule_vocab_divides(const struct plan *plan, struct work *work)
 		   (unsigned long long)(vocab->size / ranks),
 		   (unsigned long long)(vocab->size % ranks));
 	label_axes(diag, plan, tensor);
-	if (num_align(vocab->size, ranks * 128, &rows))
+	if (num_mul(ranks, 128, &step) && num_align(vocab->size, step, &rows))
 		diag_note(diag,
 			  "`vocab_pad_to = %llu` in the model pads it to %llu rows, %llu unused",
-			  (unsigned long long)(ranks * 128), (unsigned long long)rows,
+			  (unsigned long long)step, (unsigned long long)rows,
 			  (unsigned long long)(rows - vocab->size));
 	return false;
 }

@@ -52,6 +52,21 @@ static void note_divisors(struct diag *diag, const char *what, uint64_t layers, 
 			  num_divisors(work->keep, layers / other, layers / other));
 }
 
+/* What `spread` does, as a list where that is short. */
+static void note_spread(struct diag *diag, uint64_t layers, uint64_t parts, struct work *work)
+{
+	enum { LISTED = 16 };
+	uint64_t each = layers / parts, more = layers % parts;
+	const char *list = "";
+
+	for (uint64_t i = 0; parts <= LISTED && i < parts; i++)
+		list = arena_text(work->keep, "%s%s%llu", list, i ? ", " : "",
+				  (unsigned long long)(each + (i < more)));
+	diag_note(diag, "`layers = spread` makes chunks of %llu and %llu layers%s%s%s",
+		  (unsigned long long)(each + 1), (unsigned long long)each, *list ? ": `[" : "",
+		  list, *list ? "]`" : "");
+}
+
 static bool check_even(const struct plan *plan, uint64_t stages, uint64_t chunks, struct work *work)
 {
 	const struct model *model = rule_model(plan);
@@ -74,9 +89,7 @@ static bool check_even(const struct plan *plan, uint64_t stages, uint64_t chunks
 		note_divisors(diag, "chunks a stage", model->layers, stages, work);
 	note_divisors(diag, "numbers of stages", model->layers, chunks, work);
 	if (!parts.overflow && parts.value < model->layers)
-		diag_note(diag, "`layers = spread` makes chunks of %llu and %llu layers",
-			  (unsigned long long)(model->layers / parts.value + 1),
-			  (unsigned long long)(model->layers / parts.value));
+		note_spread(diag, model->layers, parts.value, work);
 	return false;
 }
 
@@ -122,8 +135,9 @@ static bool check_list(const struct plan *plan, uint64_t stages, uint64_t chunks
 				(unsigned long long)parts.value);
 	else
 		diag = diag_add(work->diags, E0320, plan->pipeline.layers.span,
-				"the list has %llu layers, the model %llu",
-				(unsigned long long)sum.value, (unsigned long long)model->layers);
+				"the list has %llu layer%s, the model %llu",
+				(unsigned long long)sum.value, sum.value == 1 ? "" : "s",
+				(unsigned long long)model->layers);
 	diag_label(diag, model->layers_span, "%llu layers", (unsigned long long)model->layers);
 	label_axes(diag, plan, plan_strategy(plan, STRATEGY_PIPELINE));
 	return false;
@@ -157,27 +171,39 @@ bool rule_batch_divides(const struct plan *plan, struct work *work)
 }
 
 /* planc proves a schedule turn by turn, and each rank holds its own: some 2 million turns take half
- * a second and 100 bytes each. */
-enum { TURNS_MAX = 1 << 21 };
+ * a second and 100 bytes each. Each stage has a program. */
+enum { TURNS_MAX = 1 << 21, STAGES_MAX = 1024 };
 
 bool rule_schedule_length(const struct plan *plan, struct work *work)
 {
 	const struct strategy *pipeline = plan_strategy(plan, STRATEGY_PIPELINE);
 	uint64_t batches = (uint64_t)plan->train.micro_batches.i;
-	uint64_t stages = (uint64_t)plan_ranks(plan, pipeline), most;
+	uint64_t stages = (uint64_t)plan_ranks(plan, pipeline);
+	uint64_t chunks = stages > 1 ? (uint64_t)plan->pipeline.chunks.i : 1;
+	uint64_t most = TURNS_MAX / 2 / stages / chunks;
 	struct diag *diag;
 
-	if (!pipeline || stages < 2)
+	if (stages <= STAGES_MAX && batches <= most)
 		return true;
-	most = TURNS_MAX / 2 / stages / (uint64_t)plan->pipeline.chunks.i;
-	if (batches <= most)
-		return true;
-	diag = diag_add(work->diags, E0327, pipeline->span,
-			"%llu micro-batches a step are more than a pipeline of %llu stages takes",
-			(unsigned long long)batches, (unsigned long long)stages);
+	if (stages > STAGES_MAX || !most)
+		diag = diag_add(work->diags, E0327, pipeline->span,
+				"a pipeline of %llu stages of %llu chunk%s is too long",
+				(unsigned long long)stages, (unsigned long long)chunks,
+				chunks == 1 ? "" : "s");
+	else
+		diag = diag_add(work->diags, E0327, stages > 1 ? pipeline->span : plan->train_span,
+				"%llu micro-batches a step are more than %llu stage%s take%s",
+				(unsigned long long)batches, (unsigned long long)stages,
+				stages == 1 ? "" : "s", stages == 1 ? "s" : "");
 	label_axes(diag, plan, pipeline);
-	diag_label(diag, plan->train.micro_batch.span, "a larger one leaves fewer");
-	diag_note(diag, "at most %llu", (unsigned long long)most);
+	if (stages <= STAGES_MAX && most)
+		diag_label(diag, plan->train.micro_batch.span, "a larger one leaves fewer");
+	if (stages > STAGES_MAX)
+		diag_note(diag, "at most %d stages", STAGES_MAX);
+	else
+		diag_note(diag, "at most %llu %s",
+			  (unsigned long long)(most ? most : TURNS_MAX / 2 / stages),
+			  most ? "micro-batches" : "chunks");
 	return false;
 }
 

@@ -40,18 +40,49 @@ bool rule_updates_lost(const struct plan *plan, struct work *work)
 	return false;
 }
 
+/* E0115 at a number that is not above 0. */
+static struct diag *not_positive(const struct value *value, const char *name, struct work *work)
+{
+	struct diag *diag = diag_add(work->diags, E0115, value->span, "`%s` cannot be `%s`", name,
+				     value_text(value, work->keep));
+
+	diag_at(diag, "has to be above 0");
+	return diag;
+}
+
 /* The largest norm of the gradients: of zero they would all be zero. */
 bool rule_clip(const struct plan *plan, struct work *work)
 {
 	const struct value *clip = &plan->train.clip;
-	struct diag *diag;
 
 	if (!value_known(clip) || clip->f > 0)
 		return true;
-	diag = diag_add(work->diags, E0115, clip->span, "`clip` cannot be `%s`",
-			value_text(clip, work->keep));
-	diag_at(diag, "has to be above 0");
-	diag_note(diag, "without `clip` gradients are not clipped");
+	diag_note(not_positive(clip, "clip", work), "without `clip` gradients are not clipped");
+	return false;
+}
+
+/* A weight that has had no gradient yet is updated by 0 / (0 + eps). */
+bool rule_eps(const struct plan *plan, struct work *work)
+{
+	const struct value *eps = &plan->optimizer.eps;
+
+	if (!value_known(eps) || eps->f > 0)
+		return true;
+	diag_note(not_positive(eps, "eps", work),
+		  "the update of a weight without a gradient would be 0 / 0");
+	return false;
+}
+
+/* Something is held out, and something is left. */
+bool rule_held_out_share(const struct plan *plan, struct work *work)
+{
+	const struct value *share = &plan->validate.share;
+
+	if (!value_known(share) || (share->f > 0 && share->f < 1))
+		return true;
+	diag_at(diag_add(work->diags, E0115, share->span, "`share` cannot be `%s`",
+			 value_text(share, work->keep)),
+		"%s", share->f > 0 ? "nothing is left to train on" : "nothing is held out");
 	return false;
 }
 

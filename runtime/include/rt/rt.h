@@ -300,17 +300,17 @@ struct rt_role {
 	int logits_group;                                  /* read if logits_columns < vocab */
 	const struct rt_item *items;
 	uint32_t nitems;
-	/* Of a stage of a pipeline only. Stages hand on `carried`: the copy of the first layer of
-	 * a chunk arrives, that behind its last one leaves; back goes `adjoint`, and what arrives
-	 * waits in a copy of `received`. */
+	/* Of a stage of a pipeline only. Stages hand on `carried`, the copy behind the last layer
+	 * of a chunk; back goes `adjoint`, that in front of the first one. What arrives waits in a
+	 * copy of `received`, operands and gradients, until its turn. */
 	const struct rt_place *places;                     /* by number of the buffer */
 	const struct rt_param_home *homes;                 /* by parameter */
 	const struct rt_chunk *chunks;                     /* schedule.chunks of them */
 	int64_t layers;                                    /* of all chunks */
-	const struct rt_place *carried, *adjoint, *received;
-	/* What passes by the layers: from the first stage to the last, the copy of a micro-batch;
-	 * and its gradients, back. */
-	const struct rt_place *const *past, *const *past_gradients;
+	const struct rt_place *carried, *adjoint, *received[2];
+	/* What passes by the layers, from the first stage to the last, where it waits too; its
+	 * gradients go back to the copy of their micro-batch. */
+	const struct rt_place *const *past, *const *past_received, *const *past_gradients;
 	uint32_t npast, npast_gradients;
 };
 

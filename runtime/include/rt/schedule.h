@@ -9,9 +9,9 @@
  * after the turn that made it and arrives before the first turn of the receiver that starts at t or
  * later.
  *
- * What is made before the layers and read behind them passes them by: it goes from the first virtual
- * stage to the last one beside the message of the layers, its gradient goes back as soon as it is
- * made. */
+ * What is made before the layers and read behind them passes them by: it goes from the first
+ * virtual stage to the last one beside the message of the layers, its gradient goes back as soon as
+ * it is made. */
 #ifndef RT_SCHEDULE_H
 #define RT_SCHEDULE_H
 
@@ -26,15 +26,15 @@ enum rt_schedule_kind {
 struct rt_schedule {
 	enum rt_schedule_kind kind;
 	uint32_t micro_batches, stages, stage, chunks;
-	uint32_t slots;    /* copies of what a micro-batch keeps between forward and backward */
-	uint32_t received; /* gradients that have arrived and wait, at most */
-	bool past;         /* tensors pass by the layers */
+	uint32_t slots;	      /* copies of what a micro-batch keeps between forward and backward */
+	uint32_t received[2]; /* operands, gradients that have arrived and wait, at most */
+	bool past;	      /* tensors pass by the layers */
 };
 
 struct rt_turn {
 	bool backward;
 	uint32_t chunk, micro_batch, slot;
-	uint32_t received; /* backward: where its gradient has arrived; UINT32_MAX: made here */
+	uint32_t received; /* where its operand, or gradient, has arrived; UINT32_MAX: made here */
 };
 
 struct rt_transfer {
@@ -42,8 +42,9 @@ struct rt_transfer {
 	bool past;     /* of what passes by the layers; else between neighbours */
 	uint32_t peer; /* stage */
 	uint32_t chunk, micro_batch;
-	uint32_t slot; /* forward, past: of the micro-batch here; backward, receive: of what arrived
-			* (of a gradient that is sent: 0) */
+	uint32_t slot; /* what arrives: its copy among those that wait; an operand that is sent, a
+			* gradient that has passed by the layers: of its micro-batch; a gradient
+			* that is sent: 0 */
 	uint64_t edge; /* of this message, equal at both ends; messages of a list ascend by it */
 };
 
@@ -55,11 +56,11 @@ struct rt_clock {
 /* What a stage does: transfers [first[i], first[i + 1]), then turn i; at the end the transfers from
  * first[turns] on. */
 struct rt_walk {
-	struct rt_turn *turns;         /* rt_schedule_turns */
+	struct rt_turn *turns;	       /* rt_schedule_turns */
 	struct rt_transfer *transfers; /* rt_schedule_transfers */
-	uint32_t *first;               /* turns + 2 */
-	uint32_t *taken, *free;        /* scratch, turns each */
-	uint32_t slots, received;      /* result: the most alive at once */
+	uint32_t *first;	       /* turns + 2 */
+	uint32_t *taken, *free;	       /* scratch, rt_schedule_scratch each */
+	uint32_t slots, received[2];   /* result: the most alive at once */
 };
 
 /* Number of turns of a stage in a step. */
@@ -72,6 +73,12 @@ static inline uint32_t rt_schedule_turns(const struct rt_schedule *s)
 static inline uint32_t rt_schedule_transfers(const struct rt_schedule *s)
 {
 	return (s->past ? 3 : 2) * rt_schedule_turns(s);
+}
+
+/* Words for copies of slots, of operands and of gradients. */
+static inline uint32_t rt_schedule_scratch(const struct rt_schedule *s)
+{
+	return 3 * s->micro_batches * s->chunks;
 }
 
 /* Groups of micro-batches that go through one chunk in a row: sizes that differ by one. */
@@ -159,8 +166,8 @@ static inline uint32_t rt_schedule_ready(const struct rt_schedule *s, const stru
 	uint32_t other, chunk, turns = rt_schedule_turns(s);
 	if (!rt_schedule_neighbour(s, stage, turn, true, &other, &chunk))
 		return 0;
-	uint32_t end = clock->end[other * turns + rt_schedule_key(s, turn->backward, chunk,
-								  turn->micro_batch)];
+	uint32_t end = clock->end[other * turns +
+				  rt_schedule_key(s, turn->backward, chunk, turn->micro_batch)];
 	return end ? end : UINT32_MAX;
 }
 
@@ -236,14 +243,14 @@ static inline bool rt_schedule_past(const struct rt_schedule *s, const struct rt
 	struct rt_turn turn = rt_schedule_turn(s, s->stage, i), end = turn;
 	uint32_t turns = rt_schedule_turns(s), last = s->stages - 1;
 	bool front = receive == turn.backward;
-	if (!s->past || s->stage != (front ? 0 : last) ||
+	if (!s->past || last == 0 || s->stage != (front ? 0 : last) ||
 	    turn.chunk != (front ? 0 : s->chunks - 1))
 		return false;
 	end.chunk = s->chunks - 1;
 	uint32_t made = rt_schedule_ready(s, clock, last, &end);
 	if (turn.backward)
-		made = clock->end[last * turns + rt_schedule_key(s, true, s->chunks - 1,
-								 turn.micro_batch)];
+		made = clock->end[last * turns +
+				  rt_schedule_key(s, true, s->chunks - 1, turn.micro_batch)];
 	*out = (struct rt_transfer){.receive = receive,
 				    .backward = turn.backward,
 				    .past = true,
@@ -309,49 +316,66 @@ static inline void rt_pool_give(struct rt_pool *pool, uint32_t copy)
 	pool->free[pool->nfree++] = copy;
 }
 
+/* Copies of a stage: pool 0 of slots, 1 of operands, 2 of gradients. By what they hold. */
+static inline uint32_t *rt_schedule_copy(const struct rt_schedule *s, const struct rt_walk *walk,
+					 uint32_t pool, uint32_t chunk, uint32_t micro_batch)
+{
+	return &walk->taken[(pool * s->chunks + chunk) * s->micro_batches + micro_batch];
+}
+
 /* What comes and goes before turn i (i == turns: at the end) gets its copies. */
 static inline void rt_schedule_arrive(const struct rt_schedule *s, struct rt_walk *walk, uint32_t i,
-				      struct rt_pool pools[2])
+				      struct rt_pool pools[3])
 {
 	for (uint32_t k = walk->first[i]; k < walk->first[i + 1]; k++) {
 		struct rt_transfer *t = &walk->transfers[k];
-		bool arrives = t->backward && !t->past;
-		uint32_t *taken =
-			&walk->taken[rt_schedule_key(s, arrives, t->chunk, t->micro_batch)];
+		bool waits = t->receive && !(t->past && t->backward);
+		uint32_t pool = waits ? 1 + t->backward : 0;
+		uint32_t *copy = rt_schedule_copy(s, walk, pool, t->chunk, t->micro_batch);
 		if (t->receive && !t->past)
-			*taken = rt_pool_take(&pools[t->backward]);
-		t->slot = t->receive || !t->backward ? *taken : 0;
+			*copy = rt_pool_take(&pools[pool]);
+		t->slot = t->receive || !t->backward ? *copy : 0;
 	}
+}
+
+/* Turn i gets its copies, and gives back those that it is the last to read. */
+static inline struct rt_turn rt_schedule_copies(const struct rt_schedule *s, struct rt_walk *walk,
+						uint32_t i, struct rt_pool pools[3])
+{
+	struct rt_turn turn = rt_schedule_turn(s, s->stage, i);
+	uint32_t other, chunk;
+	uint32_t *slot = rt_schedule_copy(s, walk, 0, turn.chunk, turn.micro_batch);
+	turn.received = UINT32_MAX;
+	if (!turn.backward)
+		*slot = rt_pool_take(&pools[0]);
+	turn.slot = *slot;
+	if (rt_schedule_neighbour(s, s->stage, &turn, true, &other, &chunk)) {
+		turn.received =
+			*rt_schedule_copy(s, walk, 1 + turn.backward, turn.chunk, turn.micro_batch);
+		rt_pool_give(&pools[1 + turn.backward], turn.received);
+	}
+	if (turn.backward)
+		rt_pool_give(&pools[0], turn.slot);
+	return turn;
 }
 
 /* Everything that s->stage does in a step. */
 static inline void rt_schedule_walk(const struct rt_schedule *s, const struct rt_clock *clock,
 				    struct rt_walk *walk)
 {
-	uint32_t turns = rt_schedule_turns(s), other, chunk;
-	struct rt_pool pools[2] = {{.free = walk->free}, {.free = walk->free + turns / 2}};
+	uint32_t turns = rt_schedule_turns(s);
+	struct rt_pool pools[3] = {{.free = walk->free},
+				   {.free = walk->free + turns / 2},
+				   {.free = walk->free + turns}};
 	rt_schedule_lists(s, clock, walk);
 	for (uint32_t i = 0; i < turns; i++) {
-		struct rt_turn turn = rt_schedule_turn(s, s->stage, i);
-		uint32_t *forward = walk->taken +
-				    rt_schedule_key(s, false, turn.chunk, turn.micro_batch);
-		bool arrives = rt_schedule_neighbour(s, s->stage, &turn, true, &other, &chunk);
 		rt_schedule_arrive(s, walk, i, pools);
-		if (!turn.backward && !arrives)
-			*forward = rt_pool_take(&pools[0]);
-		turn.slot = *forward;
-		turn.received = UINT32_MAX;
-		if (turn.backward && arrives)
-			turn.received = forward[turns / 2];
-		if (turn.received != UINT32_MAX)
-			rt_pool_give(&pools[1], turn.received);
-		if (turn.backward)
-			rt_pool_give(&pools[0], turn.slot);
-		walk->turns[i] = turn;
+		walk->turns[i] = rt_schedule_copies(s, walk, i, pools);
 	}
 	rt_schedule_arrive(s, walk, turns, pools);
 	walk->slots = pools[0].made;
-	walk->received = pools[1].made;
+	walk->received[0] = pools[1].made;
+	walk->received[1] = pools[2].made;
 }
 
 /* The gradient buffer (level of the tree) that a lane adds to: lanes of a rank are merged as a
