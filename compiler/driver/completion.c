@@ -31,12 +31,23 @@ static void help_options(struct session *session, uint32_t commands)
 	}
 }
 
+/* Topics of `planc show`. */
+static void help_topics(struct session *session)
+{
+#define SHOW(name, doc) text_add(&session->out, "  %-26s %s\n", #name, doc);
+#include "driver/show.def"
+#undef SHOW
+	text_add(&session->out, "  %-26s %s\n\n", "all", "one after the other");
+}
+
 static void help_one(struct session *session, enum command command)
 {
 	const struct command_row *row = &command_rows[command];
 
 	text_add(&session->out, "usage: planc %s %s\n%s\n\n", row->name, row->operands,
 		 row->summary);
+	if (command == COMMAND_show)
+		help_topics(session);
 	help_options(session, 1u << command);
 }
 

@@ -92,7 +92,9 @@ static void draw_words(struct mix *m)
 	static const char *const gpt_rule[] = {"", "", "layer.mlp.c_proj : ffn -> whole"};
 	static const char *const llama_rule[] = {"", "", "layer.mlp.up_proj : ffn -> whole",
 						 "model.embed_tokens : vocab -> whole"};
-	static const char *const recompute[] = {"none", "none on stage 0"};
+	static const char *const recompute[] = {"none", "block", "selective(mlp)",
+						"selective(attention.core, mlp)",
+						"block on stage 0", "none on stage 0"};
 	static const char *const precision[] = {"fp32", "fp64", "mixed_bf16", "mixed_bf16_16b"};
 
 	m->zero_over = PICK(over);
@@ -144,7 +146,7 @@ static struct mix draw(bool wild)
 	if (wild && one_in(4))
 		m.schedule = one_in(2) ? "interleaved_1f1b" : "gpipe";
 	if (wild && one_in(4))
-		m.recompute = one_in(2) ? "none on stage 1..7" : "selective(nothing)";
+		m.recompute = one_in(2) ? "block on stage 1..7" : "selective(nothing)";
 	return m;
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# validates.sh PLANC: HANG-5: validation takes all ranks of a pipeline, and gives the loss of one rank.
+# validates.sh PLANC: HANG-5: validation takes all ranks of a pipeline: the loss of one rank.
 set -eu
 planc=${1:?usage: validates.sh PLANC}
 case $planc in /*) ;; *) planc=$PWD/$planc ;; esac

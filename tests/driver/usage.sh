@@ -57,6 +57,8 @@ holds out 'planc COMMAND'
 grep -qE '^  (lsp|fix) ' out && fail 'help lists a command that is refused'
 expect 0 check --help
 holds out '--stop-after'
+expect 0 help show
+holds out 'the schedule as a grid of stages and time'
 expect 0 --version
 holds out "planc $2"
 expect 0 version --json

@@ -49,9 +49,9 @@ split() {
 }
 
 within='within node' in_lanes=- attend='attention = tiled'
-forms='selective(mlp) selective(attention)' core='selective(attention.core)'
+feed='selective(mlp)' mix='selective(attention)' core='selective(attention.core)'
 case $plan in
-*third*) forms='selective(feed) selective(mix)' core='selective(mix.inner)' ;;
+*third*) feed='selective(feed)' mix='selective(mix)' core='selective(mix.inner)' ;;
 esac
 # dims of the model that a tensor axis cuts
 dims='[heads, kv_heads, ffn, vocab]' rows=ffn
@@ -61,18 +61,22 @@ case $plan in
 esac
 data='data over dp' tensor="tensor over tp dims $dims"
 
+forms="$feed $mix"
 split alone 1 fp32 4 "dp = 1 $within" "$data"
+split sequence 2 fp32 2 "tp = 2 $within" "$tensor, sequence over tp"
+split all 8 fp32 1 "dp = 2 $within, pp = 2 $within, tp = 2 $within" \
+	"$data, zero 3 over dp, $tensor, sequence over tp, pipeline over pp"
+forms=$feed
+split pipe 2 fp32 2 "pp = 2 $within" 'pipeline over pp { schedule = gpipe }'
+forms=$mix
+split zero 2 fp32 1 "dp = 2 $within" "$data, zero 3 over dp"
+split chunks 2 mixed_bf16_16b 2 "pp = 2 $within" \
+	'pipeline over pp { schedule = interleaved_1f1b, chunks = 2 }'
+forms=
 in_lanes=4
 split lanes 1 fp64 1 "dp = 1 $within" "$data"
 in_lanes=-
 split half 1 mixed_bf16 2 "dp = 1 $within" "$data"
-split sequence 2 fp32 2 "tp = 2 $within" "$tensor, sequence over tp"
-split pipe 2 fp32 2 "pp = 2 $within" 'pipeline over pp { schedule = gpipe }'
-split chunks 2 mixed_bf16_16b 2 "pp = 2 $within" \
-	'pipeline over pp { schedule = interleaved_1f1b, chunks = 2 }'
-split zero 2 fp32 1 "dp = 2 $within" "$data, zero 3 over dp"
-split all 8 fp32 1 "dp = 2 $within, pp = 2 $within, tp = 2 $within" \
-	"$data, zero 3 over dp, $tensor, sequence over tp, pipeline over pp"
 
 # One stage of two; the same bits, and the first stage, which holds the most, gets smaller.
 layout first 2 fp32 1 "pp = 2 $within" 'pipeline over pp' 'recompute = block on stage 0'
@@ -88,9 +92,10 @@ one="dp = 1 $within" two="tp = 2 $within"
 for precision in fp64 fp32; do
 	layout tiled_$precision 1 $precision 4 "$one" "$data" 'recompute = none'
 done
-attend='attention = stored' forms=$core
+attend='attention = stored'
 for precision in fp64 fp32; do
 	split stored_$precision 1 $precision 4 "$one" "$data"
+	forms=$core
 	within_$precision tiled_$precision stored_$precision || failed=1
 	smaller tiled_$precision stored_$precision || failed=1
 done

@@ -91,6 +91,58 @@ static void read_model(const char *text, const struct family_words *words, struc
 	out->qk_norm = is_true(model, "qk_norm");
 }
 
+/* ---- recompute ------------------------------------------------------------------------------ */
+
+static unsigned groups_of(const char *line, const char *end)
+{
+	static const struct {
+		const char *name;
+		unsigned group;
+	} names[] = {
+		{"block", AGAIN_BLOCK},	      {"attention", AGAIN_ATTENTION},
+		{"mix", AGAIN_ATTENTION},     {"attention.core", AGAIN_CORE},
+		{"mix.inner", AGAIN_CORE},    {"mlp", AGAIN_MLP},
+		{"feed", AGAIN_MLP},
+	};
+	unsigned groups = 0;
+	for (const char *at = line; at < end; at++) {
+		size_t length = 0;
+		while (at + length < end && (in_word(at[length]) || at[length] == '.'))
+			length++;
+		for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+			if (strlen(names[i].name) == length &&
+			    strncmp(at, names[i].name, length) == 0)
+				groups |= names[i].group;
+		at += length;
+	}
+	return groups;
+}
+
+/* "recompute = selective(mlp) on stage 0..1": a line for some stages, or for all. */
+static void read_recompute(const char *memory, struct described *out)
+{
+	const char *end = strstr(memory, "\n}"), *line = memory;
+	while ((line = strstr(line, "recompute =")) != NULL && line < end) {
+		size_t length = strcspn(line, "\n");
+		unsigned groups = groups_of(line, line + length), first = 0, last = STAGES_MOST - 1;
+		const char *on = strstr(line, " on stage ");
+		if (on && on < line + length && sscanf(on, " on stage %u..%u", &first, &last) == 1)
+			last = first;
+		for (unsigned stage = first; stage <= last && stage < STAGES_MOST; stage++)
+			out->again[stage] |= groups;
+		line += length;
+	}
+}
+
+static void read_memory(const char *text, struct described *out)
+{
+	const char *memory = strstr(text, "\nmemory {");
+	if (!memory)
+		return;
+	out->stored = has_word(memory, "attention", "stored");
+	read_recompute(memory, out);
+}
+
 /* ---- the split ------------------------------------------------------------------------------ */
 
 static enum cuttable dim_of(const struct family_words *words, const char *name, size_t length)
@@ -198,6 +250,8 @@ bool described_read(const char *text, struct described *out)
 	out->pp = number_or(text, "pp", 1);
 	read_model(text, words, out);
 	read_split(text, words, out);
+	read_memory(text, out);
+	out->drops = out->family == GPT && number_or(text, "dropout", 0) > 0;
 	out->tokens = number_or(train, "seq_len", 0);
 	out->micro = number_or(train, "micro_batch", 0);
 	out->batch = number_or(train, "global_batch", 0);

@@ -13,12 +13,17 @@ enum family { GPT, LLAMA, BRAID };
 /* Dims that `tensor` can cut; DIM_NONE: a tensor has none of them. */
 enum cuttable { DIM_NONE, DIM_HEADS, DIM_KV_HEADS, DIM_FFN, DIM_VOCAB };
 
-enum { LAYERS_LISTED_MOST = 64 };
+/* Groups of a block that are computed again. */
+enum { AGAIN_ATTENTION = 1, AGAIN_CORE = 2, AGAIN_MLP = 4, AGAIN_BLOCK = 8 };
+
+enum { LAYERS_LISTED_MOST = 64, STAGES_MOST = 64 };
 
 struct described {
 	enum family family;
 	uint64_t layers, embed, heads, kv_heads, head, ffn, vocab, context; /* vocab with padding */
 	bool tied, qkv_bias, qk_norm;
+	bool stored, drops; /* attention keeps its scores; draws from them */
+	unsigned again[STAGES_MOST];
 	uint64_t tokens, micro, batch, lanes; /* of a sequence; sequences; of all ranks */
 	uint64_t dp, rep, tp, pp;             /* ZeRO is over dp alone, data over both */
 	uint64_t copies;                      /* ranks that hold the same kv heads */

@@ -45,6 +45,27 @@ static const char *const zeros[] = {
 	"zero 3 over dp { prefetch = 3 }",
 };
 
+/* For gpt and llama. */
+static const char *const memories[] = {
+	"",
+	"",
+	"  recompute = block\n",
+	"  recompute = selective(attention)\n",
+	"  recompute = selective(mlp)\n",
+	"  recompute = selective(attention, mlp)\n",
+	"  attention = stored\n",
+	"  attention = stored\n  recompute = selective(attention.core)\n",
+};
+
+/* In pipelines. */
+static const char *const by_stage[] = {
+	"",
+	"",
+	"",
+	"  recompute = block on stage 0\n",
+	"  recompute = selective(mlp) on stage 1\n  recompute = block on stage 0\n",
+};
+
 static const char *const reduces[] = {"", " { reduce = step }", " { reduce = micro_batch }"};
 
 static const char *const models[] = {
@@ -100,14 +121,17 @@ char *draw_text(struct arena *arena, int i)
 	if (lanes && p->lanes && count % 4 == 0)
 		lanes *= 4;
 	char *head = arena_text(arena, models[model], p->layers, tied);
+	const char *stages = PICK(by_stage), *memory = PICK(memories);
+	memory = p->stages > 1 && *stages ? stages : memory;
 	return arena_text(arena,
 			  "plan drawn\nedition 1\nimport cpu from \"std/devices/cpu.plan\"\n"
-			  "import arch from \"std/architectures.plan\"\n%s%sprecision = fp64\n%s"
+			  "import arch from \"std/architectures.plan\"\n%s%sprecision = fp64\n"
+			  "memory {\n%s}\n%s"
 			  "train {\n  seq_len = 12 tokens, global_batch = %d seq\n"
 			  "  micro_batch = %d seq, steps = 2, seed = 1%s\n"
 			  "  optimizer = adamw { lr = 1e-3, weight_decay = 0 }\n"
 			  "  data = bytes(\"data\")\n}\n",
-			  mesh_text(arena, p->stages, dp, rep, tp), head, split,
+			  mesh_text(arena, p->stages, dp, rep, tp), head, memory, split,
 			  count * micro * dp * rep, micro,
 			  lanes ? arena_text(arena, ", lanes = %d", lanes) : "");
 }

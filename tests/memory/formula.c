@@ -270,43 +270,73 @@ static uint64_t windows(const struct described *d, uint64_t stage)
 
 /* ---- activations ---------------------------------------------------------------------------- */
 
-/* Values and statistics of a token in one layer that backward reads, by the dim that cuts them. */
+/* Values, statistics and bytes of a token in one layer that backward reads, by the dim that cuts
+ * them. */
 struct kept {
-	uint64_t values[DIM_VOCAB + 1], statistics[DIM_VOCAB + 1];
+	uint64_t values[DIM_VOCAB + 1], statistics[DIM_VOCAB + 1], bytes[DIM_VOCAB + 1];
 };
 
-/* Both normed inputs, q, k, v, the result of attention, the sum between the halves, both sides of
- * GELU; of rows: mean and deviation of two norms, the sums of attention. */
-static struct kept gpt_kept(const struct described *d)
+static void keep(struct kept *kept, enum cuttable dim, uint64_t values, uint64_t statistics)
 {
-	return (struct kept){
-		.values = {[DIM_NONE] = 3 * d->embed, [DIM_HEADS] = 4 * d->embed,
-			   [DIM_FFN] = 2 * d->ffn},
-		.statistics = {[DIM_NONE] = 4, [DIM_HEADS] = d->heads},
-	};
+	kept->values[dim] += values;
+	kept->statistics[dim] += statistics;
 }
 
-/* The same, with rotated q and k, fewer heads of k and v, gate, SiLU, up and product. Norms of q
- * and k read them as they were before. */
-static struct kept llama_kept(const struct described *d)
+/* Kv heads of gpt and braid are heads. */
+static enum cuttable kv_dim(const struct described *d)
 {
-	uint64_t kv = d->kv_heads * d->head, norms = d->qk_norm;
-	return (struct kept){
-		.values = {[DIM_NONE] = 3 * d->embed, [DIM_HEADS] = (2 + norms) * d->embed,
-			   [DIM_KV_HEADS] = (2 + norms) * kv, [DIM_FFN] = 4 * d->ffn},
-		.statistics = {[DIM_NONE] = 2, [DIM_HEADS] = (1 + norms) * d->heads,
-			       [DIM_KV_HEADS] = norms * d->kv_heads},
-	};
+	return d->family == LLAMA ? DIM_KV_HEADS : DIM_HEADS;
 }
 
-/* One norm with a mean; gate, GELU, up, and the difference that goes down. */
-static struct kept braid_kept(const struct described *d)
+/* The normed input, q, k and v as attention reads them (rotated, if they are), and as their norms
+ * read them. Mean and deviation of a layer norm, deviation of the others. */
+static void keep_attention(const struct described *d, struct kept *kept)
 {
-	return (struct kept){
-		.values = {[DIM_NONE] = 3 * d->embed, [DIM_HEADS] = 4 * d->embed,
-			   [DIM_FFN] = 4 * d->ffn},
-		.statistics = {[DIM_NONE] = 3, [DIM_HEADS] = d->heads},
-	};
+	uint64_t kv = d->kv_heads * d->head;
+	keep(kept, DIM_NONE, d->embed, d->family == GPT ? 2 : 1);
+	keep(kept, DIM_HEADS, d->embed, 0);
+	keep(kept, kv_dim(d), 2 * kv, 0);
+	if (d->qk_norm && d->family == LLAMA) {
+		keep(kept, DIM_HEADS, d->embed, d->heads);
+		keep(kept, kv_dim(d), kv, d->kv_heads);
+	}
+}
+
+/* The result, and what it was made of: the sum of each row, or all probabilities and, where some
+ * are dropped, what was left of them and a byte that says which. */
+static void keep_core(const struct described *d, struct kept *kept)
+{
+	uint64_t scores = d->heads * d->tokens;
+	keep(kept, DIM_HEADS, d->embed, d->stored ? 0 : d->heads);
+	if (d->stored)
+		keep(kept, DIM_HEADS, d->drops ? 2 * scores : scores, 0);
+	if (d->stored && d->drops)
+		kept->bytes[DIM_HEADS] += scores;
+}
+
+/* The normed input and both sides of GELU; or gate, its activation, up and what goes down. */
+static void keep_mlp(const struct described *d, struct kept *kept)
+{
+	keep(kept, DIM_NONE, d->embed, d->family == LLAMA ? 1 : 2);
+	keep(kept, DIM_FFN, d->family == GPT ? 2 * d->ffn : 4 * d->ffn, 0);
+}
+
+/* Of a block or group that is computed again: nothing. The sum between the halves is made by the
+ * first one. */
+static struct kept kept_of(const struct described *d, unsigned again)
+{
+	struct kept kept = {.values = {0}};
+	if (again & AGAIN_BLOCK)
+		return kept;
+	if (!(again & AGAIN_ATTENTION)) {
+		keep(&kept, DIM_NONE, d->embed, 0);
+		keep_attention(d, &kept);
+	}
+	if (!(again & (AGAIN_ATTENTION | AGAIN_CORE)))
+		keep_core(d, &kept);
+	if (!(again & AGAIN_MLP))
+		keep_mlp(d, &kept);
+	return kept;
 }
 
 /* Rows of a micro-batch times `width` on one rank: cut along the dim, or along the tokens. Copies
@@ -318,15 +348,14 @@ static uint64_t rows(const struct described *d, enum cuttable dim, uint64_t widt
 	return all / (d->sequence && !copied ? d->tp : parts);
 }
 
-static uint64_t layer_bytes(const struct described *d, const struct types *types)
+static uint64_t layer_bytes(const struct described *d, const struct types *types, uint64_t stage)
 {
-	struct kept kept = d->family == GPT     ? gpt_kept(d)
-			   : d->family == LLAMA ? llama_kept(d)
-						: braid_kept(d);
+	struct kept kept = kept_of(d, d->again[stage]);
 	uint64_t sum = 0;
 	for (enum cuttable dim = DIM_NONE; dim <= DIM_VOCAB; dim++)
 		sum += rows(d, dim, kept.values[dim]) * types->values +
-		       rows(d, dim, kept.statistics[dim]) * types->statistics;
+		       rows(d, dim, kept.statistics[dim]) * types->statistics +
+		       rows(d, dim, kept.bytes[dim]);
 	return sum;
 }
 
@@ -355,7 +384,7 @@ static uint64_t activations(const struct described *d, const struct types *types
 	uint64_t layers = deepest_chunk(d, stage);
 	struct alive alive = alive_of(d, stage);
 	uint64_t slot = (layers + 1) * rows(d, DIM_NONE, d->embed) * types->values +
-			layers * layer_bytes(d, types);
+			layers * layer_bytes(d, types, stage);
 	uint64_t heads = has_part(d, stage, AFTER) ? alive.heads : 0;
 	return slot * alive.slots + head_bytes(d, types) * heads;
 }

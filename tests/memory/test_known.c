@@ -109,8 +109,8 @@ static void check_logits(void)
 	arena_delete(arena);
 }
 
-/* 16 stages, 2 chunks, 192 micro-batches: the design's figures; 1F1B keeps as many as stages follow,
- * GPipe all. */
+/* 16 stages, 2 chunks, 192 micro-batches: the design's figures; 1F1B keeps as many as stages
+ * follow, GPipe all. */
 static void check_schedules(void)
 {
 	CHECK_INT(schedule_alive(16, 2, 192, false, 0).slots, 47);

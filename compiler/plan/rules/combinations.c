@@ -111,14 +111,20 @@ static bool typed(const struct plan *plan, struct span *where, const char *const
 #include "plan/resolve/presets.def"
 #undef PRESET
 
+/* A wire of another type than what it carries. */
+static bool wired(const struct value *wire, const struct value *carried, struct span *where)
+{
+	return written(wire, where) && wire->word != carried->word;
+}
+
 static bool has_gradient_wire(const struct plan *plan, struct span *where)
 {
-	return written(&plan->precision.gradient_wire, where);
+	return wired(&plan->precision.gradient_wire, &plan->precision.gradients, where);
 }
 
 static bool has_partial_wire(const struct plan *plan, struct span *where)
 {
-	return written(&plan->precision.partial_wire, where);
+	return wired(&plan->precision.partial_wire, &plan->precision.compute, where);
 }
 
 static bool recomputes(const struct plan *plan, int kind, struct span *where)

@@ -23,6 +23,26 @@ static uint64_t padding(const struct model *model)
 	return vocab->padded / vocab->size + 1;
 }
 
+/* Elements that a call makes: its result, and the scores where attention keeps them. */
+static bool made(const struct plan *plan, const struct model_call *call, uint64_t *out)
+{
+	const struct model *model = plan->model;
+	struct dims dims = model->value_dims[call->result];
+	const struct value *attention = &plan->memory.attention;
+	struct num scores;
+
+	if (call->op != OPERATOR_attend || !value_known(attention) ||
+	    !name_is(attention->word, "stored"))
+		return model_elements(model, &dims, out);
+	dims.n--;
+	if (!model_elements(model, &dims, out))
+		return false;
+	scores = num_times(num_from(*out), model->dims[model->tokens].size);
+	scores = num_plus(scores, num_times(num_from(*out), model->dims[dims.at[dims.n]].size));
+	*out = scores.value;
+	return !scores.overflow;
+}
+
 /* Bytes of weights with their optimizer state, and of every activation of a step kept at once, fit
  * 64 bits: no later size can overflow. */
 bool rule_sizes(const struct plan *plan, struct work *work)
@@ -38,11 +58,10 @@ bool rule_sizes(const struct plan *plan, struct work *work)
 	good = model_params(model, &count);
 	total = num_times(num_from(count), STATE_BYTES);
 	for (uint32_t i = 0; i < model->ncalls && good; i++) {
-		const struct dims *dims = &model->value_dims[model->calls[i].result];
 		uint64_t copies = model->calls[i].region == REGION_REPEAT ? model->layers : 1;
 		struct num bytes;
 
-		good = model_elements(model, dims, &count);
+		good = made(plan, &model->calls[i], &count);
 		bytes = num_times(num_times(num_from(count), copies), ELEMENT_BYTES);
 		total = num_plus(total, bytes);
 	}

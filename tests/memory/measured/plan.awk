@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Row `row` of a table of configurations (README.md) as a plan. Architecture `grouped` is gpt with fewer
-# heads of keys and values.
+# Row `row` of a table of configurations (README.md) as a plan. Architecture `grouped` is gpt with
+# fewer heads of keys and values.
 BEGIN { FS = "\t" }
 
 # Parts of `text`, separated as in the table, a line each.
@@ -24,7 +24,8 @@ function grouped() {
 	print "size { layers, embed, heads, kv_heads, head = embed / heads, ffn, vocab, context }"
 	print "option { dropout : share, norm_eps : factor, tied_embeddings : bool }"
 	print "tensor dims [heads, kv_heads, ffn, vocab]"
-	print "e = lookup(tokens, vocab -> embed) as \"wte\" + lookup(position, context -> embed) as \"wpe\""
+	print "p = lookup(position, context -> embed) as \"wpe\""
+	print "e = lookup(tokens, vocab -> embed) as \"wte\" + p"
 	print "x = dropout(e, rate = dropout)"
 	print "repeat layers as \"h.{layer}\" {"
 	print "attention {"
