@@ -145,11 +145,9 @@ static bool effect_data_ranks(const struct pair *pair)
 
 	if (a->data_ranks == b->data_ranks)
 		return false;
-	if (rounds_lanes(a) || rounds_lanes(b))
-		return true;
-	return !power_of_two(a->data_ranks) || !power_of_two(b->data_ranks) ||
-	       !power_of_two(a->train.lanes.i) || a->train.lanes.i != b->train.lanes.i ||
-	       reduces_each(a) || reduces_each(b);
+	return rounds_lanes(a) || rounds_lanes(b) || !power_of_two(a->data_ranks) ||
+	       !power_of_two(b->data_ranks) || !power_of_two(a->train.lanes.i) ||
+	       a->train.lanes.i != b->train.lanes.i || reduces_each(a) || reduces_each(b);
 }
 
 static bool effect_lanes(const struct pair *pair)
