@@ -225,17 +225,29 @@ bool rule_dims_divide(const struct plan *plan, struct work *work)
 	return true;
 }
 
-/* A rank has whole key/value heads beside some of the heads that share them: which of them its
- * heads read is not a matter of their place. One head is read by all. */
-static bool parted(const struct plan *plan, const struct model *model,
-		   const struct model_call *call)
+/* Heads are dealt to ranks otherwise than the key/value heads that they share: which of several a
+ * head reads is then not a matter of its place on the rank. One is read by all. */
+static bool parted(const struct plan *plan, const struct model *model, uint32_t heads,
+		   uint32_t shared)
 {
-	const struct dims *q = &model->value_dims[call->operands[0]];
-	const struct dims *k = &model->value_dims[call->operands[1]];
-	uint32_t heads = q->at[q->n - 2], shared = k->at[k->n - 2];
+	int64_t cut = tensor_cut(plan, shared);
 
-	return tensor_cut(plan, heads) > 1 && tensor_cut(plan, shared) == 1 &&
-	       model->dims[shared].size > 1 && heads != shared;
+	return heads != shared && tensor_cut(plan, heads) != cut &&
+	       model->dims[shared].size / (uint64_t)cut > 1;
+}
+
+static void note_shared(struct diag *diag, const struct plan *plan, const struct dim *shared)
+{
+	const char *name = shared->name->text;
+	uint64_t ranks = (uint64_t)plan_ranks(plan, plan_strategy(plan, STRATEGY_TENSOR));
+
+	diag_note(diag, "a rank takes the key/value heads of its heads, or one that all share");
+	if (shared->size % ranks == 0)
+		diag_note(diag, "`%s` divides over %llu ranks: split it as well, without copies",
+			  name, (unsigned long long)ranks);
+	else if (ranks % shared->size == 0)
+		diag_note(diag, "`%s = replicate(%llu)` in the strategy leaves one on each rank",
+			  name, (unsigned long long)(ranks / shared->size));
 }
 
 bool rule_heads_together(const struct plan *plan, struct work *work)
@@ -245,24 +257,28 @@ bool rule_heads_together(const struct plan *plan, struct work *work)
 
 	for (uint32_t i = 0; tensor && i < model->ncalls; i++) {
 		const struct model_call *call = &model->calls[i];
-		const struct dims *q, *k;
-		const char *shared;
+		const struct dim *heads, *shared;
+		uint32_t q, k;
 		struct diag *diag;
 
-		if (call->op != OPERATOR_attend || !parted(plan, model, call))
+		if (call->op != OPERATOR_attend)
 			continue;
-		q = &model->value_dims[call->operands[0]];
-		k = &model->value_dims[call->operands[1]];
-		shared = model->dims[k->at[k->n - 2]].name->text;
+		q = model->value_dims[call->operands[0]].n - 2;
+		k = model->value_dims[call->operands[1]].n - 2;
+		q = model->value_dims[call->operands[0]].at[q];
+		k = model->value_dims[call->operands[1]].at[k];
+		if (!parted(plan, model, q, k))
+			continue;
+		heads = &model->dims[q];
+		shared = &model->dims[k];
 		diag = diag_add(work->diags, E0310,
 				tensor->dims_given ? tensor->dims_span : tensor->span,
-				"dimension `%s` cannot be split without `%s` (%llu)",
-				model->dims[q->at[q->n - 2]].name->text, shared,
-				(unsigned long long)model->dims[k->at[k->n - 2]].size);
-		diag_label(diag, call->span, "heads share `%s` here", shared);
-		diag_note(diag, "add `%s` to `dims`; `%s = replicate(N)` in the strategy keeps N "
-				"copies of each",
-			  shared, shared);
+				"dimension `%s` is split over %lld ranks, `%s` (%llu) over %lld",
+				heads->name->text, (long long)tensor_cut(plan, q),
+				shared->name->text, (unsigned long long)shared->size,
+				(long long)tensor_cut(plan, k));
+		diag_label(diag, call->span, "heads share `%s` here", shared->name->text);
+		note_shared(diag, plan, shared);
 		return false;
 	}
 	return true;
