@@ -33,7 +33,7 @@ compiled() {
 trained() {
 	at=$1
 	shift
-	timeout 120 "$at/program" --quiet --data "$work/data" --log "$at/log" \
+	timeout 120 "$at/program" --quiet --data "$work/data" --log "$at/log" --check-replicas 1 \
 		--save "$at/weights" --dump-gradients "$at/gradients" "$@" >"$at/said" 2>&1
 }
 
@@ -98,10 +98,17 @@ kept() {
 	[ ! -f "$folder/failed" ]
 }
 
+# validated FOLDER: the losses of held-out data
+validated() {
+	sed -n 's/.*"validation_loss":\([^,}]*\).*/\1/p' "$1/log" >"$1/validated"
+}
+
 # same A B: every loss, norm, gradient and weight to the bit
 same() {
+	validated "$1"
+	validated "$2"
 	"$compare" log "$1/log" "$2/log" 0 0 && cmp "$1/gradients" "$2/gradients" &&
-		cmp "$1/weights" "$2/weights"
+		cmp "$1/weights" "$2/weights" && cmp "$1/validated" "$2/validated"
 }
 
 # bounds PRECISION: loss, norm, gradients, weights, by README.md
@@ -109,30 +116,62 @@ bounds() {
 	case $1 in
 	fp64) echo 1e-10 1e-10 1e-9 1e-8 ;;
 	fp32) echo 1e-5 1e-4 1e-5 2e-5 ;;
-	bf16) echo 2e-3 5e-2 1e-1 1 ;;
+	bf16) echo 2e-3 5e-2 - 3e-3 ;;
+	wire) echo 2e-3 5e-2 3e-2 1e-3 ;;
 	esac
 }
 
-# precision PLAN: the narrowest type in it
+# precision PLAN: the narrowest type in it; `wire`: where nothing but what is sent is bf16, so that
+# one rank has no rounding to compare with
 precision() {
+	if grep '^precision' "$1" | grep -q 'compute = fp32.* = bf16'; then
+		echo wire
+		return
+	fi
 	for type in bf16 fp32 fp64; do
 		! grep '^precision' "$1" | grep -q "$type" || break
 	done
 	echo "$type"
 }
 
-# within PLAN A B: every line begins with the precision
+# near A B LOSS: as many losses of held-out data, each within this bound
+near() {
+	validated "$1"
+	validated "$2"
+	paste "$1/validated" "$2/validated" | awk -v most="$3" '
+		NF != 2 || $2 / $1 - 1 > most || 1 - $2 / $1 > most { bad = 1; print "validation: " $0 }
+		END { exit bad }'
+}
+
+# within PLAN A B EXACT: every line begins with the precision. EXACT: folder of A in fp64, for bf16
 within() {
-	kind=$(precision "$1") want=$2 got=$3
+	kind=$(precision "$1") want=$2 got=$3 exact=$4
 	set -- $(bounds "$kind")
 	{
-		"$compare" log "$want/log" "$got/log" "$1" "$2"
-		"$compare" gradients "$want/gradients" "$got/gradients" "$3"
+		if [ "$kind" = bf16 ]; then
+			sh "$here/steps.sh" "$exact/log" "$want/log" "$got/log" "$1" "$2"
+			sh "$here/../equal/rounding.sh" "$compare" "$exact/gradients" \
+				"$want/gradients" "$got/gradients"
+		else
+			"$compare" log "$want/log" "$got/log" "$1" "$2"
+			"$compare" gradients "$want/gradients" "$got/gradients" "$3"
+		fi
 		"$compare" weights "$want/weights" "$got/weights" "$4"
+		near "$want" "$got" "$1" || echo 'validation: TOO MUCH'
 	} >"$got/compared" 2>&1
 	sed "s/^/$kind /" "$got/compared"
 	[ "$(grep -c ', at most ' "$got/compared")" -eq 4 ] &&
 		! grep -q 'TOO MUCH' "$got/compared"
+}
+
+# exact ONE WIDE: $ONE/exact is what WIDE, ONE in fp64, makes of the first weights of ONE
+exact() {
+	[ -d "$1/exact" ] && return 0
+	new=$1/exact.$$
+	mkdir "$new" && "$1/program" --quiet --data "$work/data" --steps 0 \
+		--save "$new/first" >"$new/said" 2>&1 && cp "$2/program" "$new/program" &&
+		trained "$new" --init "$new/first" || return 1
+	[ -d "$1/exact" ] || mv "$new" "$1/exact"
 }
 
 # remembered FOLDER: the bytes that planc predicts are those of the fullest rank; `made` has seen that
@@ -166,16 +205,23 @@ compared() {
 		cat "$1/said"
 		differs=1
 	}
-	within "$1/layout.plan" "$one" "$1" || differs=1
-	[ -f "$1/layout64.plan" ] || return $differs
+	[ -f "$1/layout64.plan" ] || {
+		within "$1/layout.plan" "$one" "$1" - || differs=1
+		return $differs
+	}
 	wide=$(kept "$1/layout64.plan") || {
 		echo "in fp64: $(cat "$wide/failed")"
 		return 1
 	}
-	one=$(kept "$1/one64.plan") || {
-		echo "twin on one rank in fp64: $(cat "$one/failed")"
+	one64=$(kept "$1/one64.plan") || {
+		echo "twin on one rank in fp64: $(cat "$one64/failed")"
 		return 1
 	}
-	within "$1/layout64.plan" "$one" "$wide" || differs=1
+	exact "$one" "$one64" || {
+		echo "in fp64 from the same weights: $(cat "$one"/exact.*/said)"
+		return 1
+	}
+	within "$1/layout.plan" "$one" "$1" "$one/exact" || differs=1
+	within "$1/layout64.plan" "$one64" "$wide" - || differs=1
 	return $differs
 }
