@@ -75,17 +75,15 @@ made() {
 	}
 }
 
-# kept PLAN: the folder of this plan's program, made once. Another process may be making it.
-kept() {
-	folder=$work/kept/$(cksum <"$1" | tr ' ' -)
+# once FOLDER COMMAND...: prints the folder, in which the command has run once. Another process may
+# be running it.
+once() {
+	folder=$1
+	shift
 	if mkdir "$folder" 2>/dev/null; then
-		cp "$1" "$folder/program.plan"
-		made "$folder" >"$folder/failed" || {
-			touch "$folder/ended"
-			echo "$folder"
-			return 1
-		}
-		rm "$folder/failed"
+		"$@" "$folder" >"$folder/failed.new"
+		code=$?
+		[ $code -eq 0 ] || mv "$folder/failed.new" "$folder/failed"
 		touch "$folder/ended"
 	fi
 	waited=0
@@ -96,6 +94,27 @@ kept() {
 	done
 	echo "$folder"
 	[ ! -f "$folder/failed" ]
+}
+
+made_of() { # PLAN FOLDER
+	cp "$1" "$2/program.plan"
+	made "$2"
+}
+
+# kept PLAN: the folder of this plan's program
+kept() {
+	once "$work/kept/$(cksum <"$1" | tr ' ' -)" made_of "$1"
+}
+
+made_exact() { # ONE WIDE FOLDER
+	cp "$2/program" "$3/program"
+	"$1/program" --quiet --data "$work/data" --steps 0 --save "$3/first" >"$3/said" 2>&1 &&
+		trained "$3" --init "$3/first"
+}
+
+# exact ONE WIDE: the folder of what WIDE, ONE in fp64, makes of the weights that ONE starts from
+exact() {
+	once "$1-exact" made_exact "$1" "$2"
 }
 
 # validated FOLDER: the losses of held-out data
@@ -164,16 +183,6 @@ within() {
 		! grep -q 'TOO MUCH' "$got/compared"
 }
 
-# exact ONE WIDE: $ONE/exact is what WIDE, ONE in fp64, makes of the first weights of ONE
-exact() {
-	[ -d "$1/exact" ] && return 0
-	new=$1/exact.$$
-	mkdir "$new" && "$1/program" --quiet --data "$work/data" --steps 0 \
-		--save "$new/first" >"$new/said" 2>&1 && cp "$2/program" "$new/program" &&
-		trained "$new" --init "$new/first" || return 1
-	[ -d "$1/exact" ] || mv "$new" "$1/exact"
-}
-
 # remembered FOLDER: the bytes that planc predicts are those of the fullest rank; `made` has seen that
 # every rank has what its tables say
 remembered() {
@@ -217,11 +226,11 @@ compared() {
 		echo "twin on one rank in fp64: $(cat "$one64/failed")"
 		return 1
 	}
-	exact "$one" "$one64" || {
-		echo "in fp64 from the same weights: $(cat "$one"/exact.*/said)"
+	start=$(exact "$one" "$one64") || {
+		echo "in fp64 from the same weights: $(cat "$start/said")"
 		return 1
 	}
-	within "$1/layout.plan" "$one" "$1" "$one/exact" || differs=1
+	within "$1/layout.plan" "$one" "$1" "$start" || differs=1
 	within "$1/layout64.plan" "$one64" "$wide" - || differs=1
 	return $differs
 }

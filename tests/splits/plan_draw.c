@@ -333,7 +333,7 @@ static bool sums_alike(const struct base *b, const struct layout *l, bool each)
 /* One rank that adds lanes rounds after each two, a sum over ranks rounds once. */
 static bool lanes_alike(const struct layout *l)
 {
-	return power_of_two(l->dp) && !narrow_wire(l) && (!narrow_sums(l) || l->dp == 2);
+	return power_of_two(l->dp) && !narrow_wire(l) && !narrow_sums(l);
 }
 
 /* A layout without ZeRO, pipeline and recompute gets one of them, or other data ranks. */
