@@ -32,7 +32,6 @@ struct way {
 	bool axes;                    /* over two axes */
 	bool none;                    /* neither the statement nor its axis */
 	bool stored;                  /* only with stored attention */
-	bool waits;                   /* not emitted yet: never drawn */
 };
 extern const struct way ways[];
 extern const int nways;
@@ -45,8 +44,9 @@ struct base {
 	int layers, embed, heads, kv_heads, ffn, vocab, pad, context, dropout;
 	bool tied, qkv_bias, qk_norm;
 	bool masked;                  /* some targets are not counted */
+	bool validate;                /* not with masked: held-out samples have no number in a step */
 	int tokens, batch, warmup, steps, seed;
-	const char *clip;
+	const char *clip, *rate;
 };
 
 /* dp: data ranks; shard: those that axis `dp` has, beside axis `rep`. */
