@@ -110,14 +110,19 @@ static bool is_kept(const struct redo *r, struct tensor_id t, enum region region
 
 /* ---- the new graph: forward nodes keep their numbers ---------------------------------------- */
 
+static bool is_taken(const struct redo *r, const struct name *name)
+{
+	for (uint32_t i = 0; i < r->tensors.n; i++)
+		if (r->tensors.at[i].name == name)
+			return true;
+	return false;
+}
+
 static const struct name *name_again(const struct redo *r, const struct name *name)
 {
 	char *text = arena_text(r->work->keep, "%s_recomputed", name->text);
-	for (uint32_t i = 0; i < r->tensors.n; i++)
-		if (!strcmp(r->tensors.at[i].name->text, text)) {
-			text = arena_text(r->work->keep, "%s_again", text);
-			i = 0;
-		}
+	while (is_taken(r, name_of(r->work->names, text)))
+		text = arena_text(r->work->keep, "%s_again", text);
 	return name_of(r->work->names, text);
 }
 

@@ -145,9 +145,9 @@ static bool effect_data_ranks(const struct pair *pair)
 
 	if (a->data_ranks == b->data_ranks)
 		return false;
-	return rounds_lanes(a) || rounds_lanes(b) || !power_of_two(a->data_ranks) || !power_of_two(b->data_ranks) ||
-	       !power_of_two(a->train.lanes.i) || a->train.lanes.i != b->train.lanes.i ||
-	       reduces_each(a) || reduces_each(b);
+	return rounds_lanes(a) || rounds_lanes(b) || !power_of_two(a->data_ranks) ||
+	       !power_of_two(b->data_ranks) || !power_of_two(a->train.lanes.i) ||
+	       a->train.lanes.i != b->train.lanes.i || reduces_each(a) || reduces_each(b);
 }
 
 static bool effect_lanes(const struct pair *pair)
@@ -161,8 +161,9 @@ static bool effect_reduce(const struct pair *pair)
 	       (pair->a->micro_batches > 1 || pair->b->micro_batches > 1);
 }
 
-/* The shape of sums over replicas of slices: "" where slices lie over all data ranks, or over whole
- * subtrees of them whose sums are not rounded. Else sizes of the axes of `data`, those of the slices marked. */
+/* The shape of sums over replicas of slices: "" where slices lie over all data ranks, or over
+ * whole subtrees of them whose sums are not rounded. Else sizes of the axes of `data`, those of the
+ * slices marked. */
 static const char *replicas_of(const struct plan *plan, struct arena *arena)
 {
 	const struct strategy *data = plan_strategy(plan, STRATEGY_DATA);
