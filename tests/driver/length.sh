@@ -65,7 +65,7 @@ done
 alike chunks chunks_many
 
 # More stages: the same functions but for numbers of layers and of the last stage; each stage has a
-# table of places and one of homes, of as many lines as any other one between the first and the last.
+# table of places and one of homes, of as many lines as any other between the first and the last.
 plan stages8 32 16 2 8 1f1b
 plan stages16 32 16 2 16 1f1b
 for name in base stages8 stages16; do

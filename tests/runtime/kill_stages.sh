@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # kill.sh for a program that planc makes: 2 stages x 2 data ranks with weights in slices x 2 tensor
-# ranks. Any rank, killed at any moment (at the start, inside a turn, while weights are written), ends
-# all of them: exit code 1, one line that names it, no process and no file left.
+# ranks. Any rank, killed at any moment (at the start, inside a turn, while weights are written),
+# ends all of them: exit code 1, one line that names it, no process and no file left.
 . "$(dirname "$0")/common.sh"
 
 times=${2:-16}

@@ -323,7 +323,7 @@ static bool sums_alike(const struct base *b, const struct layout *l, bool each)
 /* A layout without ZeRO, pipeline and recompute gets one of them, or other data ranks. */
 static void other_plan(const struct base *b, struct layout *l, bool each)
 {
-	if (l->dp > 1 && power_of_two(l->dp) && !each) {
+	if (l->dp > 1 && power_of_two(l->dp) && !each && !narrow_sums(l)) {
 		l->lanes = l->lanes ? l->lanes : l->dp;
 		l->dp = l->shard = 1;
 		l->way[DATA] = way_like(b, l, DATA, "over dp");

@@ -225,6 +225,49 @@ bool rule_dims_divide(const struct plan *plan, struct work *work)
 	return true;
 }
 
+/* A rank has whole key/value heads beside some of the heads that share them: which of them its
+ * heads read is not a matter of their place. One head is read by all. */
+static bool parted(const struct plan *plan, const struct model *model,
+		   const struct model_call *call)
+{
+	const struct dims *q = &model->value_dims[call->operands[0]];
+	const struct dims *k = &model->value_dims[call->operands[1]];
+	uint32_t heads = q->at[q->n - 2], shared = k->at[k->n - 2];
+
+	return tensor_cut(plan, heads) > 1 && tensor_cut(plan, shared) == 1 &&
+	       model->dims[shared].size > 1 && heads != shared;
+}
+
+bool rule_heads_together(const struct plan *plan, struct work *work)
+{
+	const struct strategy *tensor = plan_strategy(plan, STRATEGY_TENSOR);
+	const struct model *model = rule_model(plan);
+
+	for (uint32_t i = 0; tensor && i < model->ncalls; i++) {
+		const struct model_call *call = &model->calls[i];
+		const struct dims *q, *k;
+		const char *shared;
+		struct diag *diag;
+
+		if (call->op != OPERATOR_attend || !parted(plan, model, call))
+			continue;
+		q = &model->value_dims[call->operands[0]];
+		k = &model->value_dims[call->operands[1]];
+		shared = model->dims[k->at[k->n - 2]].name->text;
+		diag = diag_add(work->diags, E0310,
+				tensor->dims_given ? tensor->dims_span : tensor->span,
+				"dimension `%s` cannot be split without `%s` (%llu)",
+				model->dims[q->at[q->n - 2]].name->text, shared,
+				(unsigned long long)model->dims[k->at[k->n - 2]].size);
+		diag_label(diag, call->span, "heads share `%s` here", shared);
+		diag_note(diag, "add `%s` to `dims`; `%s = replicate(N)` in the strategy keeps N "
+				"copies of each",
+			  shared, shared);
+		return false;
+	}
+	return true;
+}
+
 bool rule_vocab_divides(const struct plan *plan, struct work *work)
 {
 	const struct strategy *tensor = plan_strategy(plan, STRATEGY_TENSOR);
