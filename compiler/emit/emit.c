@@ -10,15 +10,6 @@ static bool refuse(struct work *work, const struct value *value, const char *wha
 	return false;
 }
 
-static bool check_precision(const struct plan *plan, struct work *work)
-{
-	if (plan_types_emitted(plan))
-		return true;
-	diag_add(work->diags, E0901, plan->precision_span,
-		 "these element types together cannot be emitted yet");
-	return false;
-}
-
 static bool check_padding(const struct plan *plan, const struct graph *graph, struct work *work)
 {
 	for (uint32_t i = 0; i < graph->nparams; i++) {
@@ -57,7 +48,7 @@ static bool check_blocks(const struct program *program, struct work *work)
 
 static bool check(const struct plan *plan, const struct layout *layout, struct work *work)
 {
-	if (!check_precision(plan, work) || !check_padding(plan, layout->program->graph, work))
+	if (!check_padding(plan, layout->program->graph, work))
 		return false;
 	if (!check_blocks(layout->program, work))
 		return false;

@@ -70,6 +70,8 @@ static void emit_slices(struct emitter *e, const struct param_buffers *b,
 	text_add(e->out, ".gradient_slice = %llu, .moment_slice = %llu,\n", shard, shard);
 	if (!buffers[b->gradient[0]].flat)
 		text_add(e->out, ".gradient_in_place = true,\n");
+	if (!b->layered)
+		text_add(e->out, ".layers_joined = true,\n");
 	text_add(e->out, ".flat_group = %s,\n", emit_group(e, b->flat));
 }
 

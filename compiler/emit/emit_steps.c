@@ -65,6 +65,11 @@ static char *rows_of(struct emitter *e, const struct step *step)
 		if (layers && b->layers > 1)
 			return arena_text(e->arena, "%llu * SLICE_%s",
 					  (unsigned long long)b->layers, name);
+		const struct param_buffers *p = &e->program->params[b->param];
+		uint64_t ranks = factors_ranks(&e->program->flow->factors, p->flat);
+		if (step->flags & STEP_FLAT && !p->layered)
+			return arena_text(e->arena, "%llu * SLICE_%s", (unsigned long long)ranks,
+					  name);
 		return arena_text(e->arena, "%s_%s",
 				  step->flags & STEP_FLAT ? "FLAT"
 				  : slice		  ? "SLICE"
@@ -74,10 +79,14 @@ static char *rows_of(struct emitter *e, const struct step *step)
 	return arena_text(e->arena, "%lld", (long long)step->rows.value);
 }
 
-/* The number of a layer in the whole model, added to a random stream. */
-static const char *stream_layer(const struct emitter *e)
+/* The number of a layer in the whole model, added to a random stream. Of a stage the update knows
+ * its own number only. */
+static const char *stream_layer(const struct emitter *e, const struct step *step)
 {
-	return e->piped ? " + at->layer + at->shift" : " + at->layer";
+	if (!e->piped)
+		return " + at->layer";
+	return step->node == NO_ID ? " + rt_model_layer(rt, at->layer)"
+				   : " + at->layer + at->shift";
 }
 
 static void emit_sizes(struct emitter *e, const struct step *step)
@@ -86,9 +95,10 @@ static void emit_sizes(struct emitter *e, const struct step *step)
 		return;
 	text_add(e->out, ".size = {");
 	for (uint32_t i = 0; i < step->nsizes; i++) {
-		const char *size = step->flags & STEP_WHOLE ? rows_of(e, step)
-							    : emit_size(e, &step->sizes[i]);
-		const char *layer = i == 0 && step->stream_by_layer ? stream_layer(e) : "";
+		const char *size = step->row == RT_ROW_square_sum
+					   ? rows_of(e, step)
+					   : emit_size(e, &step->sizes[i]);
+		const char *layer = i == 0 && step->stream_by_layer ? stream_layer(e, step) : "";
 		text_add(e->out, "%s%s%s", i ? ", " : "", size, layer);
 	}
 	text_add(e->out, "},\n");
@@ -104,13 +114,24 @@ static void emit_scalars(struct emitter *e, const struct step *step)
 	text_add(e->out, "},\n");
 }
 
-/* True if the row writes or reads gradients of weights in fp32 beside values in bf16. */
+/* True if the row writes or reads what kernels.def calls G in fp32 beside values in bf16: the first
+ * input of an optimizer, else the first output. */
 static bool mixed(const struct emitter *e, const struct step *step)
 {
-	bool gradients = step->row == RT_ROW_lookup_backward ||
-			 step->row == RT_ROW_lookup_part_backward ||
-			 step->row == RT_ROW_adamw_master;
-	return gradients && step->type == RT_BF16 && e->program->gradients == RT_F32;
+	static const bool is_mixed[RT_ROWS] = {
+#define LIB(name)
+#define LOOP(name, block, ins, outs, sizes, scalars)
+#define MIXED(name) [RT_ROW_##name] = true,
+#include "rt/kernels.def"
+#undef LIB
+#undef LOOP
+	};
+	bool optimizer = step->row == RT_ROW_adamw || step->row == RT_ROW_adamw_master ||
+			 step->row == RT_ROW_adamw_stochastic;
+	if (step->type != RT_BF16 || !is_mixed[step->row])
+		return false;
+	const struct use *use = &step->uses[optimizer ? 0 : rows[step->row].ins];
+	return e->program->buffers[use->buffer].type == RT_F32;
 }
 
 static void emit_loop(struct emitter *e, const struct step *step)
@@ -174,7 +195,7 @@ static void emit_attention(struct emitter *e, const struct step *step)
 	if (u[control].buffer != NO_ID)
 		text_add(e->out, ".stream_id = %s%s, .control = %s,\n",
 			 emit_size(e, &step->sizes[5]),
-			 step->stream_by_layer ? stream_layer(e) : "", local(e, &u[control]));
+			 step->stream_by_layer ? stream_layer(e, step) : "", local(e, &u[control]));
 	if (u[control].buffer != NO_ID && step->sizes[6].index_in)
 		text_add(e->out, ".first_head = %s, .all_heads = %s,\n",
 			 emit_size(e, &step->sizes[6]), emit_size(e, &step->sizes[7]));

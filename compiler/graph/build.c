@@ -13,9 +13,8 @@
 enum rt_type build_type(const struct builder *b, enum tensor_role role)
 {
 	const struct plan_precision *p = &b->plan->precision;
-	const struct name *word = role == ROLE_PARAM	  ? p->params.word
-				  : role == ROLE_GRADIENT ? p->gradients.word
-							  : p->compute.word;
+	const struct name *word =
+		role == ROLE_GRADIENT ? p->gradients.word : p->compute.word;
 	if (role == ROLE_GIVEN)
 		return RT_I32;
 	bool wide = role == ROLE_STATISTIC || role == ROLE_CONSTANT;

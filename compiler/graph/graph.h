@@ -41,6 +41,7 @@ struct tensor {
 	uint32_t param;          /* ROLE_PARAM, ROLE_GRADIENT: index into params; else NO_ID */
 	uint32_t site;           /* ROLE_GRADIENT: which use, from 0 */
 	bool carried;            /* enters or leaves the repeated block */
+	bool sent;               /* of a rank: what goes over the wire, in its type */
 	bool again;              /* made once more in the backward pass (part/recompute.h) */
 	bool instead;            /* kept for what is made once more, and for nothing else */
 };

@@ -113,7 +113,7 @@ void lower_reduce(struct lower *l, const struct graph_node *node)
 	const struct tensor *x = &l->graph->tensors[node->in[0].at];
 	const struct tensor *y = &l->graph->tensors[node->out[0].at];
 	struct runs runs = runs_of(l, x->dims, y->dims);
-	struct step *step = step_new(l, RT_ROW_reduce, y->type, size_in(l, node->out[0], y->dims));
+	struct step *step = step_new(l, RT_ROW_reduce, x->type, size_in(l, node->out[0], y->dims));
 	step_read(l, step, node->in[0]);
 	step_write(l, step, node->out[0]);
 	reduce_runs(l, step, &runs, node->in[0], true);

@@ -25,14 +25,6 @@ uint64_t buffer_tail(const struct buffer *buffer)
 	return num_times(num_from(buffer->tail), type_bytes[buffer->type]).value;
 }
 
-enum rt_type lower_type(const struct lower *l, const struct value *word)
-{
-	(void)l;
-	if (name_is(word->word, "fp64"))
-		return RT_F64;
-	return name_is(word->word, "bf16") ? RT_BF16 : RT_F32;
-}
-
 struct buffer buffer_new(struct lower *l, const char *name, enum item item, enum rt_type type,
 			 enum life life, struct dims dims)
 {
@@ -181,12 +173,11 @@ static char *suffixed(struct lower *l, const struct param *p, const char *suffix
 static void weights_and_gradients(struct lower *l, uint32_t i)
 {
 	const struct param *p = &l->graph->params[i];
-	const struct plan_precision *precision = &l->plan->precision;
 	struct param_buffers *out = &l->program->params[i];
 	l->span = p->span;
 	zero_slice(l, i);
-	out->weight = param_buffer(l, i, p->name->text, ITEM_WEIGHTS,
-				   lower_type(l, &precision->params), LIFE_RUN);
+	out->weight = param_buffer(l, i, p->name->text, ITEM_WEIGHTS, l->program->compute,
+				   LIFE_RUN);
 	l->sites[p->weight.at] = (struct site){out->weight, 0};
 	zero_window(l, i);
 	if (spread_mask(&l->flow->spreads[p->weight.at], SPREAD_CUT))
@@ -209,7 +200,7 @@ static void optimizer_state(struct lower *l, uint32_t i)
 	enum rt_type type = l->program->optimizer;
 	l->span = p->span;
 	out->master = NO_ID;
-	if (type != lower_type(l, &l->plan->precision.params)) {
+	if (type != l->program->compute) {
 		out->master = param_buffer(l, i, suffixed(l, p, "master"), ITEM_OPTIMIZER, type,
 					   LIFE_RUN);
 		l->buffers.at[out->master].part = "master copy";
@@ -321,6 +312,10 @@ static void tensor_buffer(struct lower *l, uint32_t t)
 		b.layers = l->deepest;
 	if (t == l->graph->logits.at)
 		b.part = "logits";
+	if (tensor->sent && item == ITEM_WORKING) {
+		b.item = ITEM_COMM;
+		b.part = "staging";
+	}
 	file_recompute(&b, tensor);
 	b.from = NO_ID;
 	l->sites[t].buffer = buffer_add(l, b);

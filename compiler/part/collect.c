@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "part/collect.h"
+#include "part/collector.h"
 
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/vec.h"
 #include "part/spread_rules.h"
-
-enum { NO_SEGMENT = -1 };
 
 struct op_row rank_op_row(uint32_t op)
 {
@@ -19,191 +16,17 @@ struct op_row rank_op_row(uint32_t op)
 	return op < OPS ? *op_row((enum op)op) : rows[op - OPS];
 }
 
-/* A tensor of the whole graph as this rank holds it, in one spread. */
-struct version {
-	uint32_t tensor;     /* of the whole graph */
-	struct tensor_id local;
-	int segment;         /* where it may be read; NO_SEGMENT: everywhere */
-	bool dead;           /* reduced in place since */
-};
-
-struct collector {
-	const struct graph *graph;
-	struct work *work;
-	struct factors factors;
-	struct spread *wanted;            /* by tensor of the whole graph */
-	bool *outlives;                   /* by tensor: read in another segment */
-	VEC(struct version) versions;
-	VEC(struct tensor) tensors;       /* of the rank */
-	VEC(struct spread) spreads;
-	VEC(struct graph_node) nodes;
-	const struct graph_node *node;    /* that is handled now */
-	uint32_t origin;                  /* its number in the rank's graph, for backward nodes */
-	uint32_t *moved;                  /* by node of the whole graph: its number in the rank's */
-	int segment;
-	bool failed;
-};
+enum rt_type flow_type(const struct value *word)
+{
+	if (name_is(word->word, "fp64"))
+		return RT_F64;
+	return name_is(word->word, "bf16") ? RT_BF16 : RT_F32;
+}
 
 static int segment_of(const struct graph_node *node)
 {
 	return node->op == OP_rope_table ? 2 * REGIONS
 					 : (int)node->backward * REGIONS + (int)node->region;
-}
-
-static bool name_taken(const struct collector *c, const struct name *name)
-{
-	for (uint32_t i = 0; i < c->tensors.n; i++)
-		if (c->tensors.at[i].name == name)
-			return true;
-	return false;
-}
-
-/* The plain name for the spread that is wanted, a suffix for any other. */
-static const struct name *local_name(struct collector *c, uint32_t tensor,
-				     const struct spread *spread)
-{
-	const struct name *plain = c->graph->tensors[tensor].name;
-	if (spread_same(spread, &c->wanted[tensor], c->factors.n) && !name_taken(c, plain))
-		return plain;
-	const char *what = spread_mask(spread, SPREAD_PARTIAL)	     ? "partial"
-			   : spread_mask(spread, SPREAD_PARTIAL_MAX) ? "local"
-								     : "whole";
-	char *text = arena_text(c->work->keep, "%s_%s", plain->text, what);
-	while (name_taken(c, name_of(c->work->names, text)))
-		text = arena_text(c->work->keep, "%s_again", text);
-	return name_of(c->work->names, text);
-}
-
-static struct tensor_id new_local(struct collector *c, uint32_t tensor, struct spread spread)
-{
-	struct tensor_id id = {c->tensors.n};
-	struct tensor local = c->graph->tensors[tensor];
-	local.name = local_name(c, tensor, &spread);
-	vec_push(c->work->keep, &c->tensors, local);
-	vec_push(c->work->keep, &c->spreads, spread);
-	struct version version = {.tensor = tensor, .local = id, .segment = c->segment};
-	vec_push(c->work->scratch, &c->versions, version);
-	return id;
-}
-
-static struct version *find(struct collector *c, uint32_t tensor, const struct spread *spread)
-{
-	for (uint32_t i = c->versions.n; i-- > 0;) {
-		struct version *v = &c->versions.at[i];
-		if (v->tensor == tensor && !v->dead &&
-		    (v->segment == NO_SEGMENT || v->segment == c->segment) &&
-		    (!spread ||
-		     spread_same(&c->spreads.at[v->local.at], spread, c->factors.n)))
-			return v;
-	}
-	return NULL;
-}
-
-/* The version to start from: the wanted one if it is there, else the latest. */
-static struct version *current(struct collector *c, uint32_t tensor)
-{
-	struct version *v = find(c, tensor, &c->wanted[tensor]);
-	if (!v)
-		v = find(c, tensor, NULL);
-	BUG_IF(!v, "`%s` is not here", c->graph->tensors[tensor].name->text);
-	return v;
-}
-
-static struct graph_node *add_node(struct collector *c, uint32_t op)
-{
-	struct graph_node node = *c->node;
-	node.op = (enum op)op;
-	node.nin = rank_op_row(op).ins;
-	node.nout = rank_op_row(op).outs;
-	node.adds = false;
-	node.origin = c->node->backward ? c->origin : c->nodes.n;
-	for (uint32_t i = 0; i < 8; i++)
-		node.in[i].at = NO_ID;
-	for (uint32_t i = 0; i < 4; i++)
-		node.out[i].at = NO_ID;
-	vec_push(c->work->keep, &c->nodes, node);
-	return &c->nodes.at[c->nodes.n - 1];
-}
-
-static uint32_t mend_op(const struct collector *c, struct cut from, struct cut to)
-{
-	if (from.kind == SPREAD_PARTIAL_MAX)
-		return OP_all_reduce_max;
-	if (from.kind == SPREAD_PARTIAL)
-		return to.kind == SPREAD_CUT && to.dim == c->graph->model->tokens
-			       ? OP_reduce_scatter
-			       : OP_all_reduce;
-	return from.kind == SPREAD_CUT ? OP_all_gather : OP_slice;
-}
-
-/* Factors that one sum covers: all on which the tensor is as partial and not scattered. */
-static uint32_t reduced_together(const struct collector *c, const struct spread *from,
-				 const struct spread *to, uint32_t factor)
-{
-	uint32_t mask = 0;
-	uint32_t op = mend_op(c, from->at[factor], to->at[factor]);
-	for (uint32_t f = 0; f < c->factors.n; f++)
-		if (from->at[f].kind == from->at[factor].kind &&
-		    mend_op(c, from->at[f], to->at[f]) == op)
-			mask |= 1u << f;
-	return mask;
-}
-
-static void bury(struct collector *c, struct tensor_id local)
-{
-	for (uint32_t i = 0; i < c->versions.n; i++)
-		if (c->versions.at[i].local.at == local.at)
-			c->versions.at[i].dead = true;
-}
-
-/* One factor (a sum: all its factors) nearer to what is asked. */
-static struct tensor_id mend_factor(struct collector *c, uint32_t tensor, struct tensor_id from,
-				    uint32_t factor, const struct spread *to)
-{
-	struct spread spread = c->spreads.at[from.at];
-	uint32_t op = mend_op(c, spread.at[factor], to->at[factor]);
-	bool in_place = op == OP_all_reduce || op == OP_all_reduce_max;
-	bool cuts = op == OP_reduce_scatter || op == OP_slice;
-	struct cut cut = op == OP_all_gather ? spread.at[factor] : to->at[factor];
-	uint32_t mask = in_place ? reduced_together(c, &spread, to, factor) : 1u << factor;
-	for (uint32_t f = 0; f < c->factors.n; f++)
-		if (mask >> f & 1)
-			spread.at[f] = cuts ? to->at[factor] : cut_whole;
-	struct tensor_id local = new_local(c, tensor, spread);
-	c->tensors.at[local.at].region = c->node->region;
-	struct graph_node *node = add_node(c, op);
-	node->in[0] = from;
-	node->out[0] = local;
-	node->adds = in_place;
-	node->factors = mask;
-	node->from = (struct dims){cut.kind == SPREAD_CUT, {cut.dim}};
-	if (in_place)
-		bury(c, from);
-	return local;
-}
-
-/* Gathers from the innermost factor outwards, then sums and cuts from the outermost inwards:
- * blocks of nested cuts stay in order. */
-static struct tensor_id need(struct collector *c, struct tensor_id t, const struct spread *spread)
-{
-	struct version *have = find(c, t.at, spread);
-	if (have)
-		return have->local;
-	struct tensor_id local = current(c, t.at)->local;
-	for (uint32_t f = c->factors.n; f-- > 0;) {
-		struct cut now = c->spreads.at[local.at].at[f];
-		if (now.kind == SPREAD_CUT && !cut_same(now, spread->at[f]))
-			local = mend_factor(c, t.at, local, f, spread);
-	}
-	for (uint32_t f = 0; f < c->factors.n; f++)
-		if (!cut_same(c->spreads.at[local.at].at[f], spread->at[f]))
-			local = mend_factor(c, t.at, local, f, spread);
-	for (uint32_t f = 0; f < c->factors.n; f++)
-		if (!cut_same(c->spreads.at[local.at].at[f], spread->at[f]))
-			local = mend_factor(c, t.at, local, f, spread);
-	BUG_IF(!spread_same(&c->spreads.at[local.at], spread, c->factors.n),
-	       "`%s` cannot be mended", c->graph->tensors[t.at].name->text);
-	return local;
 }
 
 /* What the node asks of its operands and gives, over all factors. */
@@ -216,7 +39,7 @@ static struct cut operand_cut(struct collector *c, const struct graph_node *node
 {
 	if (node->in[operand].at == NO_ID)
 		return cut_whole;
-	return c->spreads.at[current(c, node->in[operand].at)->local.at].at[factor];
+	return c->spreads.at[collector_current(c, node->in[operand].at)->local.at].at[factor];
 }
 
 static bool is_partial(struct collector *c, const struct graph_node *node, uint32_t axis)
@@ -231,8 +54,8 @@ static bool is_partial(struct collector *c, const struct graph_node *node, uint3
 
 static bool ask(struct collector *c, const struct graph_node *node, struct asks *asks)
 {
-	struct rule_context context = {.graph = c->graph, .node = node, .wanted = c->wanted,
-				       .factors = &c->factors};
+	struct rule_context context = {
+		.graph = c->graph, .node = node, .wanted = c->wanted, .factors = &c->factors};
 	for (uint32_t f = 0; f < c->factors.n; f++) {
 		const struct factor *factor = &c->factors.at[f];
 		struct ask one = {0};
@@ -268,24 +91,49 @@ static void refuse(struct collector *c, const struct graph_node *node)
 static struct tensor_id result(struct collector *c, struct tensor_id t, struct spread spread)
 {
 	if (c->graph->tensors[t.at].role != ROLE_GRADIENT)
-		return new_local(c, t.at, spread);
-	struct tensor_id local = find(c, t.at, NULL)->local;
+		return collector_local(c, t.at, spread);
+	struct tensor_id local = collector_find(c, t.at, NULL)->local;
 	c->spreads.at[local.at] = spread;
 	return local;
+}
+
+/* Operators that give terms of a sum in the type that terms are kept in; others give them as they
+ * compute. */
+static bool gives_terms(enum op op)
+{
+	return op == OP_linear || op == OP_linear_input || op == OP_add || op == OP_sub ||
+	       op == OP_scale || op == OP_reduce;
+}
+
+/* The result of a node just placed, where it is a term of a sum. */
+static void settle_term(struct collector *c, struct tensor_id of, struct tensor_id local)
+{
+	struct tensor *t = &c->tensors.at[local.at];
+	if (!collector_is_value(c, of.at) || !spread_mask(&c->spreads.at[local.at], SPREAD_PARTIAL))
+		return;
+	if (gives_terms(c->node->op))
+		t->type = c->term;
+	else
+		collector_convert(c, of.at, local, c->term, false);
 }
 
 static void place_node(struct collector *c, const struct graph_node *node, const struct asks *asks)
 {
 	struct tensor_id in[8], out[4];
 	for (uint32_t i = 0; i < node->nin; i++)
-		in[i] = node->in[i].at == NO_ID ? node->in[i] : need(c, node->in[i], &asks->in[i]);
+		in[i] = node->in[i].at == NO_ID ? node->in[i]
+						: collector_need(c, node->in[i], &asks->in[i]);
 	for (uint32_t i = 0; i < node->nout; i++)
 		out[i] = node->out[i].at == NO_ID ? node->out[i]
 						  : result(c, node->out[i], asks->out[i]);
-	struct graph_node *local = add_node(c, node->op);
+	c->placed = c->nodes.n;
+	struct graph_node *local = collector_node(c, node->op);
 	local->adds = node->adds;
 	memcpy(local->in, in, node->nin * sizeof *in);
 	memcpy(local->out, out, node->nout * sizeof *out);
+	for (uint32_t i = 0; i < node->nout; i++)
+		if (node->out[i].at != NO_ID)
+			settle_term(c, node->out[i], out[i]);
 }
 
 /* A product that was to be added to a sum of another spread: made alone, then added. */
@@ -337,7 +185,7 @@ static struct tensor_id reduced(struct collector *c, struct tensor_id from, stru
 		if (mask >> f & 1)
 			whole.at[f] = cut_whole;
 	struct tensor_id to = figure(c, like, what, whole);
-	struct graph_node *node = add_node(c, op);
+	struct graph_node *node = collector_node(c, op);
 	node->in[0] = from;
 	node->out[0] = to;
 	node->adds = true;
@@ -350,8 +198,8 @@ static struct tensor_id reduced(struct collector *c, struct tensor_id from, stru
 static void place_cut_entropy(struct collector *c, const struct graph_node *node,
 			      const struct asks *asks, uint32_t mask)
 {
-	struct tensor_id logits = need(c, node->in[0], &asks->in[0]);
-	struct tensor_id target = need(c, node->in[1], &asks->in[1]), like = node->out[0];
+	struct tensor_id logits = collector_need(c, node->in[0], &asks->in[0]);
+	struct tensor_id target = collector_need(c, node->in[1], &asks->in[1]), like = node->out[0];
 	struct spread whole = asks->out[0], local = whole, partial = whole;
 	for (uint32_t f = 0; f < c->factors.n; f++) {
 		if (mask >> f & 1) {
@@ -360,13 +208,13 @@ static void place_cut_entropy(struct collector *c, const struct graph_node *node
 		}
 	}
 	struct tensor_id max = figure(c, like, "local_max", local);
-	struct graph_node *n = add_node(c, OP_vocab_max);
+	struct graph_node *n = collector_node(c, OP_vocab_max);
 	n->in[0] = logits;
 	n->out[0] = max;
 	max = reduced(c, max, like, "max", OP_all_reduce_max, mask);
 	struct tensor_id sum = figure(c, like, "local_sum", partial);
 	struct tensor_id label = figure(c, like, "local_label", partial);
-	n = add_node(c, OP_vocab_sum);
+	n = collector_node(c, OP_vocab_sum);
 	n->in[0] = logits;
 	n->in[1] = max;
 	n->in[2] = target;
@@ -376,7 +224,8 @@ static void place_cut_entropy(struct collector *c, const struct graph_node *node
 	label = reduced(c, label, like, "label", OP_all_reduce, mask);
 	struct tensor_id lse = result(c, node->out[0], whole);
 	struct tensor_id loss = result(c, node->out[1], whole);
-	n = add_node(c, OP_vocab_loss);
+	c->placed = c->nodes.n;
+	n = collector_node(c, OP_vocab_loss);
 	const struct tensor_id in[4] = {max, sum, label, target};
 	memcpy(n->in, in, sizeof in);
 	n->out[0] = lse;
@@ -394,7 +243,7 @@ static void handle(struct collector *c, uint32_t at)
 		return;
 	}
 	bool apart = node->adds &&
-		     !spread_same(&c->spreads.at[current(c, node->in[2].at)->local.at],
+		     !spread_same(&c->spreads.at[collector_current(c, node->in[2].at)->local.at],
 				  &asks.out[0], c->factors.n);
 	uint32_t vocab = node->op == OP_cross_entropy ? cut_factors(c, &asks.in[0]) : 0;
 	if (vocab)
@@ -403,7 +252,7 @@ static void handle(struct collector *c, uint32_t at)
 		place_apart(c, node, &asks);
 	else
 		place_node(c, node, &asks);
-	c->moved[at] = c->nodes.n - 1;
+	c->moved[at] = c->placed;
 }
 
 /* What later segments read is left in its wanted spread. */
@@ -413,10 +262,10 @@ static void end_segment(struct collector *c, uint32_t last)
 		return;
 	c->node = &c->graph->nodes[last];
 	for (uint32_t t = 0; t < c->graph->ntensors; t++) {
-		if (!c->outlives[t] || !find(c, t, NULL))
+		if (!c->outlives[t] || !collector_find(c, t, NULL))
 			continue;
 		struct tensor_id id = {t};
-		struct tensor_id local = need(c, id, &c->wanted[t]);
+		struct tensor_id local = collector_need(c, id, &c->wanted[t]);
 		for (uint32_t i = 0; i < c->versions.n; i++)
 			if (c->versions.at[i].local.at == local.at)
 				c->versions.at[i].segment = NO_SEGMENT;
@@ -470,6 +319,10 @@ static void keep_loss_whole(struct collector *c)
 static void start(struct collector *c)
 {
 	const struct graph *g = c->graph;
+	const struct plan_precision *p = &g->plan->precision;
+	c->compute = flow_type(&p->compute);
+	c->wire = flow_type(&p->partial_wire);
+	c->term = c->compute == RT_BF16 ? c->wire : c->compute;
 	c->wanted = ARENA_ARRAY(c->work->scratch, struct spread, g->ntensors + 1);
 	c->outlives = ARENA_ARRAY(c->work->scratch, bool, g->ntensors + 1);
 	c->moved = ARENA_ARRAY(c->work->scratch, uint32_t, g->nnodes + 1);
@@ -480,7 +333,7 @@ static void start(struct collector *c)
 	for (uint32_t t = 0; t < g->ntensors; t++) {
 		enum tensor_role role = g->tensors[t].role;
 		if (role == ROLE_GIVEN || role == ROLE_PARAM || role == ROLE_GRADIENT)
-			new_local(c, t, c->wanted[t]);
+			collector_local(c, t, c->wanted[t]);
 	}
 	find_outliving(c);
 }
@@ -489,7 +342,7 @@ static struct tensor_id kept(struct collector *c, struct tensor_id t)
 {
 	if (t.at == NO_ID)
 		return t;
-	struct version *v = find(c, t.at, &c->wanted[t.at]);
+	struct version *v = collector_find(c, t.at, &c->wanted[t.at]);
 	return v ? v->local : (struct tensor_id){NO_ID};
 }
 
@@ -529,7 +382,7 @@ static void finish(struct collector *c, struct flow *out)
 		struct param *p = &g->params[i];
 		p->weight = kept(c, p->weight);
 		for (uint32_t k = 0; k < p->sites; k++)
-			p->gradient[k] = find(c, p->gradient[k].at, NULL)->local;
+			p->gradient[k] = collector_find(c, p->gradient[k].at, NULL)->local;
 	}
 	for (uint32_t i = 0; i < GIVENS; i++)
 		g->given[i] = kept(c, g->given[i]);

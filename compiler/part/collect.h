@@ -26,8 +26,13 @@ struct flow {
 /* Where an operator needs another spread than its operand has, a mend is put before it: partial to
  * whole all_reduce, partial to rows reduce_scatter, cut to whole all_gather, whole to cut slice. A
  * sum of partial terms is mended once. Between segments a tensor is kept in its wanted spread and
- * gathered again. False with E0314 where a split asks for what no operator can do. */
+ * gathered again. Terms of a sum are of the wider of the types of arithmetic and of the
+ * wire; they are turned into that of the wire where they are sent, and the sum into that of
+ * arithmetic. False with E0314 where a split asks for what no operator can do. */
 bool flow_build(const struct graph *graph, struct flow *out, struct work *work);
+
+/* Element type that a word of `precision` stands for. */
+enum rt_type flow_type(const struct value *word);
 
 /* Factors over which a rank's gradient of a parameter is one term of the sum. */
 uint32_t flow_partial(const struct flow *flow, struct tensor_id gradient);

@@ -44,7 +44,6 @@ struct lower {
 };
 
 /* ---- buffers (buffers.c) ---- */
-enum rt_type lower_type(const struct lower *l, const struct value *word);
 struct buffer buffer_new(struct lower *l, const char *name, enum item item, enum rt_type type,
 			 enum life life, struct dims dims);
 uint32_t buffer_add(struct lower *l, struct buffer buffer);
@@ -102,6 +101,14 @@ void zero_window(struct lower *l, uint32_t param);
 void zero_open(struct lower *l, bool backward, enum region region);
 void zero_close(struct lower *l, enum region region);
 
+/* ---- wire (wire.c) ---- */
+/* Gradients are sent over these factors in another type than they are kept in. */
+bool wire_differs(const struct lower *l, uint32_t factors);
+/* A buffer like `of`, or one layer of it, in the type of the wire, for the segment made now. */
+uint32_t wire_staging(struct lower *l, uint32_t of, bool one_layer);
+/* The row, of object bf16, that turns values into this type; the other one is bf16 or fp32. */
+enum rt_row wire_row(enum rt_type to);
+
 /* ---- groups (mends.c) ---- */
 /* The group of ranks that differ in these factors only; made at its first use. */
 uint32_t group_of(struct lower *l, uint32_t factors);
@@ -122,6 +129,8 @@ void lower_vocab_loss(struct lower *l, const struct graph_node *node);
 /* collectives (mends.c) */
 void lower_all_reduce(struct lower *l, const struct graph_node *node);
 void lower_all_reduce_max(struct lower *l, const struct graph_node *node);
+void lower_narrow(struct lower *l, const struct graph_node *node);
+void lower_widen(struct lower *l, const struct graph_node *node);
 void lower_reduce_scatter(struct lower *l, const struct graph_node *node);
 void lower_all_gather(struct lower *l, const struct graph_node *node);
 void lower_slice(struct lower *l, const struct graph_node *node);
@@ -131,7 +140,9 @@ void lower_masters(struct lower *l, bool layer);
 void lower_begin(struct lower *l, struct role *role);
 void lower_merge(struct lower *l, struct role *role);
 
-/* ---- reductions (update.c) ---- */
+/* ---- reductions, optimizer (update.c) ---- */
+/* Weights in bf16 without a master copy, each rounding drawn by the number of the element. */
+bool rounds_by_chance(const struct lower *l);
 /* Whether this stage adds to a use of a parameter, and has its sum then. */
 bool sums_here(const struct lower *l, uint32_t param, uint32_t site);
 /* Factors that split the batch, or everything else. */

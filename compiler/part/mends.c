@@ -72,6 +72,23 @@ static void blocks(struct lower *l, const struct graph_node *node, enum collecti
 	step_size(step, size_in(l, cut, dims_tail(dims, dims.n - at)));
 }
 
+static void convert(struct lower *l, const struct graph_node *node, enum rt_row row)
+{
+	const struct tensor *x = &l->graph->tensors[node->out[0].at];
+	struct step *step = step_new(l, row, RT_BF16, size_in(l, node->out[0], x->dims));
+	step_operands(l, step, node);
+}
+
+void lower_narrow(struct lower *l, const struct graph_node *node)
+{
+	convert(l, node, RT_ROW_narrow);
+}
+
+void lower_widen(struct lower *l, const struct graph_node *node)
+{
+	convert(l, node, RT_ROW_widen);
+}
+
 void lower_reduce_scatter(struct lower *l, const struct graph_node *node)
 {
 	blocks(l, node, COLLECTIVE_REDUCE_SCATTER, node->out[0]);

@@ -211,9 +211,10 @@ static uint32_t log2_of(int64_t n)
 static void types(struct lower *l)
 {
 	const struct plan_precision *p = &l->plan->precision;
-	l->program->compute = lower_type(l, &p->compute);
-	l->program->gradients = lower_type(l, &p->gradients);
-	l->program->optimizer = lower_type(l, &p->optimizer);
+	l->program->compute = flow_type(&p->compute);
+	l->program->gradients = flow_type(&p->gradients);
+	l->program->gradient_wire = flow_type(&p->gradient_wire);
+	l->program->optimizer = flow_type(&p->optimizer);
 	l->program->statistics = l->program->compute == RT_F64 ? RT_F64 : RT_F32;
 }
 

@@ -76,7 +76,7 @@ enum { STEP_TRANS_A = 1, STEP_TRANS_B = 2, STEP_ADDS = 4, STEP_CAUSAL = 8,
        STEP_WHOLE = 16, /* rows: all layers of uses[0], padding between them included */
        STEP_SHARD = 32, /* rows: this rank's slice of them */
        STEP_WIDE = 64,  /* the result of a matmul is wider than its operands */
-       STEP_FLAT = 128, /* rows: the slices of all ranks, of one layer */
+       STEP_FLAT = 128, /* rows: the slices of all ranks, of one layer if each is cut alone */
        STEP_CHUNK = 256 /* rows: those layers of uses[0] that the turn is about */ };
 
 struct step {
@@ -189,7 +189,7 @@ struct program {
 	struct group *groups;
 	uint32_t ngroups, data_group;
 	struct param_buffers *params; /* graph->nparams of them */
-	enum rt_type compute, gradients, optimizer, statistics;
+	enum rt_type compute, gradients, gradient_wire, optimizer, statistics;
 };
 
 /* Graph to program. Assumes: all rules passed. False: a split that this version cannot emit (E0901

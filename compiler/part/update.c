@@ -177,6 +177,43 @@ static void reduce_shards(struct lower *l, uint32_t param, uint32_t buffer, uint
 	use_shard(l, step, param, buffer, true);
 }
 
+/* Rows of one type as rows of another: all of a gradient, what fills the last slice included, or
+ * this rank's slice. */
+static void convert(struct lower *l, uint32_t param, uint32_t from, uint32_t to, bool slice)
+{
+	enum rt_row row = wire_row(l->buffers.at[to].type);
+	struct step *step = slice ? shard_step(l, row, param, from) : whole_step(l, row, from);
+	step->type = RT_BF16;
+	if (!slice && l->program->params[param].flat) {
+		step->flags = STEP_FLAT;
+		step->rows = size_number((int64_t)zero_flat(l, param));
+	}
+	if (slice) {
+		use_shard(l, step, param, from, false);
+		use_shard(l, step, param, to, true);
+	} else {
+		step_use(l, step, from, false);
+		step_use(l, step, to, true);
+	}
+}
+
+/* The gradient, or a copy of it in the type of the wire. */
+static uint32_t gradient_sent(struct lower *l, uint32_t param, uint32_t buffer, uint32_t factors)
+{
+	if (!wire_differs(l, factors))
+		return buffer;
+	uint32_t sent = wire_staging(l, buffer, by_layer(l, param));
+	convert(l, param, buffer, sent, l->buffers.at[buffer].flat != 0);
+	return sent;
+}
+
+/* The sum of all that was sent is what the gradient holds. */
+static void gradient_back(struct lower *l, uint32_t param, uint32_t sent, uint32_t buffer)
+{
+	if (sent != buffer)
+		convert(l, param, sent, buffer, l->program->params[param].flat != 0);
+}
+
 /* Data ranks first, as lanes of one rank are added first, then those that split the tensors: the
  * same bits for any number of data ranks, with slices or without. Buckets are summed over the ranks
  * of slices already, or over all data ranks where nothing of a gradient is cut. */
@@ -185,19 +222,22 @@ static void reduce_gradient(struct lower *l, uint32_t param, uint32_t site, bool
 	const struct param_buffers *p = &l->program->params[param];
 	uint32_t buffer = p->gradient[site], data = factors_where(l, true);
 	uint32_t partial = flow_partial(l->flow, l->graph->params[param].gradient[site]);
-	bool each = zero_reduces_each(l);
+	uint32_t slices = zero_reduces_each(l) ? 0 : p->flat, rest = partial & data & ~p->flat;
 	if (layer != by_layer(l, param))
 		return;
-	if (p->flat == 0) {
-		all_reduce(l, buffer, each ? 0 : partial & data);
-		all_reduce(l, buffer, partial & ~data);
-		return;
+	if (zero_reduces_each(l) && !(p->flat && zero_cuts_gradients(l)))
+		rest = 0;
+	uint32_t sent = gradient_sent(l, param, buffer, slices | rest | (partial & ~data));
+	if (slices)
+		reduce_to_shards(l, param, sent);
+	if (p->flat) {
+		reduce_shards(l, param, sent, rest);
+		reduce_shards(l, param, sent, partial & ~data);
+	} else {
+		all_reduce(l, sent, rest);
+		all_reduce(l, sent, partial & ~data);
 	}
-	if (!each)
-		reduce_to_shards(l, param, buffer);
-	if (!each || zero_cuts_gradients(l))
-		reduce_shards(l, param, buffer, partial & data & ~p->flat);
-	reduce_shards(l, param, buffer, partial & ~data);
+	gradient_back(l, param, sent, buffer);
 }
 
 /* A tied weight with two homes: each gets the sums of the uses that the other one has. */
@@ -280,17 +320,73 @@ static void scale(struct lower *l)
 	step_scalar(step, l->plan->train.clip.origin == ORIGIN_UNSET ? 0 : l->plan->train.clip.f);
 }
 
+bool rounds_by_chance(const struct lower *l)
+{
+	return l->plan->precision.stochastic_rounding.i != 0;
+}
+
+/* The optimizer goes over one layer at a time: each has its own random stream. */
+static bool updates_by_layer(const struct lower *l, uint32_t param)
+{
+	bool several = l->graph->params[param].layers > 1;
+	return by_layer(l, param) || (several && rounds_by_chance(l));
+}
+
+/* One layer of a parameter, or this rank's slice of it. */
+static struct step *layer_step(struct lower *l, enum rt_row row, uint32_t param, uint32_t buffer)
+{
+	const struct param *p = &l->graph->params[param];
+	struct step *step = shard_step(l, row, param, buffer);
+	if (l->program->params[param].shard == 0) {
+		step->flags = 0;
+		step->rows = size_in(l, p->weight, dims_join(p->rows, p->columns));
+	}
+	return step;
+}
+
+/* Where the elements here lie in the whole tensor, as adamw_stochastic wants it: stream, here, all,
+ * row, column, slice. A weight is cut in blocks of whole rows, of columns, or of both. */
+static void rounding_sizes(struct lower *l, struct step *step, uint32_t param)
+{
+	const struct param *p = &l->graph->params[param];
+	const struct param_buffers *b = &l->program->params[param];
+	struct size here = size_in(l, p->weight, dims_join(p->rows, p->columns));
+	struct size columns = size_in(l, p->weight, p->columns);
+	struct size row = size_in(l, p->weight, p->rows), slice = size_number(0);
+	bool cut = size_index(l, columns).index_in != 0;
+	row.dims = dims_join(p->rows, p->columns);
+	row.value *= (int64_t)graph_elements(l->graph, p->columns, true);
+	if (b->flat) {
+		slice = size_number((int64_t)b->shard);
+		slice.index_in = b->flat;
+	}
+	step_size(step, size_number(p->stream));
+	step_size(step, cut ? columns : here);
+	step_size(step, size_of(l, cut ? p->columns : here.dims, 1));
+	step_size(step, size_index(l, row));
+	step_size(step, size_index(l, columns));
+	step_size(step, slice);
+	step->stream_by_layer = p->layers > 1;
+}
+
+static enum rt_row optimizer_row(const struct lower *l, uint32_t param)
+{
+	if (l->program->params[param].master != NO_ID)
+		return RT_ROW_adamw_master;
+	return rounds_by_chance(l) ? RT_ROW_adamw_stochastic : RT_ROW_adamw;
+}
+
 static void adamw(struct lower *l, uint32_t param)
 {
 	const struct param_buffers *p = &l->program->params[param];
 	const struct plan_optimizer *o = &l->plan->optimizer;
-	bool master = p->master != NO_ID;
-	struct step *step =
-		shard_step(l, master ? RT_ROW_adamw_master : RT_ROW_adamw, param, p->weight);
+	enum rt_row row = optimizer_row(l, param);
+	struct step *step = row == RT_ROW_adamw_stochastic ? layer_step(l, row, param, p->weight)
+							   : shard_step(l, row, param, p->weight);
 	use_shard(l, step, param, p->gradient[0], false);
 	step_use(l, step, l->control, false);
 	use_shard(l, step, param, p->weight, true);
-	if (master)
+	if (row == RT_ROW_adamw_master)
 		step_use(l, step, p->master, true);
 	step_use(l, step, p->moment1, true);
 	step_use(l, step, p->moment2, true);
@@ -298,6 +394,8 @@ static void adamw(struct lower *l, uint32_t param)
 	step_scalar(step, o->beta2.f);
 	step_scalar(step, o->eps.f);
 	step_scalar(step, l->graph->params[param].decay ? o->weight_decay.f : 0);
+	if (row == RT_ROW_adamw_stochastic)
+		rounding_sizes(l, step, param);
 }
 
 void lower_masters(struct lower *l, bool layer)
@@ -331,7 +429,7 @@ static void gather_weight(struct lower *l, uint32_t param)
 static void weights(struct lower *l, bool layer)
 {
 	for (uint32_t i = 0; i < l->graph->nparams; i++)
-		if (l->here[i] && by_layer(l, i) == layer)
+		if (l->here[i] && updates_by_layer(l, i) == layer)
 			adamw(l, i);
 	for (uint32_t i = 0; i < l->graph->nparams; i++)
 		if (l->here[i] && by_layer(l, i) == layer)

@@ -56,9 +56,9 @@ void zero_slice(struct lower *l, uint32_t param)
 		return;
 	out->flat = zero_factors(l);
 	group_of(l, out->flat);
-	out->layered = zero_stage(l) == 3 || zero_cuts_gradients(l);
-	struct num all = num_from(
-		(uint64_t)size_in(l, p->weight, dims_join(p->rows, p->columns)).value);
+	out->layered = zero_stage(l) == 3 || zero_cuts_gradients(l) || rounds_by_chance(l);
+	struct num all =
+		num_from((uint64_t)size_in(l, p->weight, dims_join(p->rows, p->columns)).value);
 	if (!out->layered && param_layered(l, param))
 		all = num_times(num_round_up(all, 64), param_layers(l, param));
 	uint64_t even = all.value / ranks + (all.value % ranks != 0);
@@ -74,9 +74,8 @@ uint64_t zero_flat(const struct lower *l, uint32_t param)
 }
 
 /* A buffer for one layer, or more, of a parameter as the kernels want it. */
-static struct buffer whole_layer(struct lower *l, uint32_t param, const char *name,
-				 enum item item, const char *part, enum rt_type type,
-				 enum life life)
+static struct buffer whole_layer(struct lower *l, uint32_t param, const char *name, enum item item,
+				 const char *part, enum rt_type type, enum life life)
 {
 	const struct param *p = &l->graph->params[param];
 	struct dims dims = dims_join(p->rows, p->columns);
@@ -157,9 +156,9 @@ static const char *const regions[REGIONS] = {"embed", "layer", "head"};
 /* A window of one segment: where the weight is read in several, each has its own. */
 static uint32_t segment_window(struct lower *l, uint32_t param, bool backward, enum region region)
 {
-	const char *name = arena_text(l->work->keep, "%s_gathered_%s_%s",
-				      l->graph->params[param].name->text, regions[region],
-				      backward ? "backward" : "forward");
+	const char *name =
+		arena_text(l->work->keep, "%s_gathered_%s_%s", l->graph->params[param].name->text,
+			   regions[region], backward ? "backward" : "forward");
 	return buffer_add(l, window(l, param, name, LIFE_SEGMENT));
 }
 
@@ -196,11 +195,11 @@ static void clear_bucket(struct lower *l, uint32_t param, struct tensor_id gradi
 {
 	enum rt_type type = l->program->gradients;
 	uint32_t flags;
-	const char *name = arena_text(l->work->keep, "%s_bucket",
-				      l->graph->tensors[gradient.at].name->text);
+	const char *name =
+		arena_text(l->work->keep, "%s_bucket", l->graph->tensors[gradient.at].name->text);
 	struct size rows = bucket_rows(l, param, &flags);
-	uint32_t bucket = buffer_add(l, whole_layer(l, param, name, ITEM_GRADIENTS, "bucket", type,
-						    LIFE_SEGMENT));
+	uint32_t bucket = buffer_add(
+		l, whole_layer(l, param, name, ITEM_GRADIENTS, "bucket", type, LIFE_SEGMENT));
 	move_site(l, gradient, bucket);
 	struct step *step = step_new(l, RT_ROW_clear, type, rows);
 	step->flags = flags;
@@ -217,6 +216,34 @@ static void sum_bucket(struct lower *l, uint32_t param, uint32_t bucket, uint32_
 		 true);
 }
 
+/* The bucket, or a copy of it in the type of the wire. */
+static uint32_t bucket_sent(struct lower *l, uint32_t param, uint32_t bucket, uint32_t factors)
+{
+	uint32_t flags;
+	struct size rows = bucket_rows(l, param, &flags);
+	if (!wire_differs(l, factors))
+		return bucket;
+	uint32_t sent = wire_staging(l, bucket, true);
+	struct step *step = step_new(l, wire_row(l->program->gradient_wire), RT_BF16, rows);
+	step->flags = flags;
+	step_use(l, step, bucket, false);
+	step_use(l, step, sent, true);
+	return sent;
+}
+
+/* Rows of a sum, of the bucket or of this rank's slice of it, in the type of gradients. */
+static void bucket_back(struct lower *l, uint32_t sent, uint32_t bucket, struct size rows,
+			uint32_t flags)
+{
+	if (sent == bucket)
+		return;
+	struct step *step = step_new(l, wire_row(l->program->gradients), RT_BF16, rows);
+	step->flags = flags;
+	step_use(l, step, sent, false);
+	step_use(l, step, bucket, true);
+	step->uses[0].shard = step->uses[1].shard = (flags & STEP_SHARD) != 0;
+}
+
 /* Over the ranks that have slices, or all data ranks. Replicas of the slices and tensor ranks wait
  * for the end of the step. */
 static void reduce_bucket(struct lower *l, uint32_t param, uint32_t site)
@@ -226,18 +253,20 @@ static void reduce_bucket(struct lower *l, uint32_t param, uint32_t site)
 	uint32_t bucket = l->sites[gradient.at].buffer, flags;
 	uint32_t partial = flow_partial(l->flow, gradient), data = factors_where(l, true);
 	bool cuts = p->flat && zero_cuts_gradients(l);
+	uint32_t sent = bucket_sent(l, param, bucket, cuts ? p->flat : partial & data);
 	struct size rows = bucket_rows(l, param, &flags);
 	if (cuts) {
 		rows = size_number((int64_t)p->shard);
 		flags = STEP_SHARD;
-		struct step *step = collective(l, COLLECTIVE_REDUCE_SCATTER, bucket, rows, p->flat,
-					       flags);
-		step_use(l, step, bucket, false);
-		step_use(l, step, bucket, true);
+		struct step *step =
+			collective(l, COLLECTIVE_REDUCE_SCATTER, sent, rows, p->flat, flags);
+		step_use(l, step, sent, false);
+		step_use(l, step, sent, true);
 		step->uses[1].shard = true;
 	} else {
-		sum_bucket(l, param, bucket, partial & data);
+		sum_bucket(l, param, sent, partial & data);
 	}
+	bucket_back(l, sent, bucket, rows, flags);
 	struct step *step = step_new(l, RT_ROW_accumulate, l->program->gradients, rows);
 	step->flags = flags;
 	step_use(l, step, bucket, false);

@@ -157,8 +157,6 @@ void plan_expand(const struct plan *plan, const struct work *work, struct text *
 void plan_print(const struct plan *plan, const struct work *work, struct text *out);
 
 const char *strategy_name(enum strategy_kind kind); /* "data" */
-/* True if this version makes programs with the plan's element types. */
-bool plan_types_emitted(const struct plan *plan);
 
 /* Strategy of a kind, or NULL. */
 const struct strategy *plan_strategy(const struct plan *plan, enum strategy_kind kind);

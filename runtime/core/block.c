@@ -145,7 +145,7 @@ static bool in_place(const struct rt_param *param, enum rt_part part)
 static int64_t slice_of(const struct rt_plan *plan, const struct rt_role *role,
 			const struct rt_param *param, enum rt_part part)
 {
-	bool joined = param->gradient_in_place && param->weight_slice == 0;
+	bool joined = param->layers_joined;
 	int64_t stride = (rt_param_elements(param) + 63) / 64 * 64;
 	int64_t slice = part == RT_WEIGHT     ? param->weight_slice
 			: part == RT_GRADIENT ? param->gradient_slice

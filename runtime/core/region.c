@@ -42,6 +42,18 @@ int64_t rt_layers(struct rt *rt)
 	return rt->role->layers;
 }
 
+int64_t rt_model_layer(struct rt *rt, int64_t layer)
+{
+	const struct rt_role *role = rt->role;
+	int64_t first = 0;
+	for (uint32_t c = 0; role->chunks != NULL && c < role->schedule.chunks; c++) {
+		if (layer < first + role->chunks[c].count)
+			return role->chunks[c].first + layer - first;
+		first += role->chunks[c].count;
+	}
+	return layer;
+}
+
 const struct rt_role *rt_role_of(const struct rt_plan *plan, int rank)
 {
 	if (plan->stages <= 1)

@@ -115,7 +115,7 @@ is bubble 0.1875
 is units $((2 * 16 + 2 * 3))
 is rows.0.idle_units 6
 is rows.0.slots 4
-is rows.3.slots 2
+is rows.3.slots 1
 is rows.0.turns.0 F0
 is rows.0.turns.4 B0
 is rows.3.turns.1 B0
@@ -152,8 +152,8 @@ is ranks.3.at.tp 1
 # moves 48 MiB between 8 ranks in each collective, 7/8 of it out of each
 show pipeline pod_175b.plan
 is rows.0.slots 47
-is rows.8.slots 32
-is rows.15.slots 18
+is rows.8.slots 31
+is rows.15.slots 17
 is units $((2 * 384 + 30))
 show traffic pod_175b.plan --rank 512
 calls forward all_gather tp $((192 * 6 * 2)) $((192 * 6 * 2 * 42 * 1048576))

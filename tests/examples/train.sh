@@ -25,12 +25,12 @@ train() {
 		return
 	}
 	program=$(sed -n 's/^plan \([a-z0-9_]*\).*/\1/p' "$1")
-	"$name.out/$program" --quiet --steps 4 --log "$name.log" --save "$name.weights" \
+	"$name.out/$program" --quiet --steps 3 --log "$name.log" --save "$name.weights" \
 		>said 2>&1 || fault "ended with $?: $(head -n 3 said)"
 	grep -q '"ranks":{"arena":\(\[[0-9,]*\]\),"resident":\1,' "$name.log" ||
 		fault 'a rank does not hold the bytes predicted'
 	"$json_lines" "$name.log" step loss | awk '{ printf "%s ", $2 }' >"$name.losses"
-	awk '{ exit !(NF == 4 && $4 < $1) }' "$name.losses" ||
+	awk '{ exit !(NF == 3 && $3 < $1) }' "$name.losses" ||
 		fault "losses do not fall: $(cat "$name.losses")"
 }
 
@@ -47,9 +47,9 @@ near() {
 	echo >>both
 	cat "$2.losses" >>both
 	awk -v bound="$3" '
-		NR == 1 { for (i = 1; i <= 4; i++) first[i] = $i }
+		NR == 1 { for (i = 1; i <= 3; i++) first[i] = $i }
 		NR == 2 {
-			for (i = 1; i <= 4; i++) {
+			for (i = 1; i <= 3; i++) {
 				far = $i > first[i] ? $i - first[i] : first[i] - $i
 				worst = far > worst ? far : worst
 			}

@@ -77,7 +77,7 @@ measure() {
 	until "$json_lines" "$name.log" event ranks.arena ranks.resident ranks.outside \
 		>"$name.ranks" 2>/dev/null; do
 		waited=$((waited + 1))
-		[ $waited -lt 600 ] && kill -0 $program 2>/dev/null || break
+		[ $waited -lt 2400 ] && kill -0 $program 2>/dev/null || break
 		sleep 0.1
 	done
 	proportional $program >"$name.pss"

@@ -44,6 +44,14 @@ static const struct precision {
 	{"fp32", RT_F32, 4, 4, 4, 4, 0},
 	{"mixed_bf16", RT_BF16, 2, 4, 4, 4, 4},
 	{"mixed_bf16_16b", RT_BF16, 2, 4, 2, 4, 4},
+	{"pure_bf16", RT_BF16, 2, 4, 2, 2, 0},
+	{"{ compute = bf16, params = fp32, gradients = fp32, optimizer = fp32, loss = fp32 }",
+	 RT_BF16, 2, 4, 4, 4, 4},
+	{"{ compute = bf16, params = bf16, gradients = fp32, optimizer = bf16, loss = fp32 }",
+	 RT_BF16, 2, 4, 4, 2, 0},
+	{"{ compute = fp32, params = fp32, gradients = fp32, gradient_wire = bf16\n"
+	 "partial_wire = bf16, optimizer = fp32, loss = fp32 }",
+	 RT_F32, 4, 4, 4, 4, 0},
 };
 
 enum { CONTROL_WORDS = 16, NORM_WORDS = 48, BLOCK = 64 };
@@ -218,11 +226,11 @@ static char *plan_text(struct arena *arena, const struct shape *s, const struct 
 		"plan p\nedition 1\nimport cpu from \"std/devices/cpu.plan\"\n"
 		"import arch from \"std/architectures.plan\"\n"
 		"cluster box { node { devices = 1 of cpu.core { memory = 8 GiB } } }\n%s"
-		"precision = %s\ntrain {\n seq_len = %d tokens, global_batch = %d seq\n"
+		"precision %s%s\ntrain {\n seq_len = %d tokens, global_batch = %d seq\n"
 		" micro_batch = %d seq, lanes = %d, steps = 2, seed = 1\n"
 		" optimizer = adamw { lr = 1e-3, weight_decay = 0 }\n data = bytes(\"x\")\n}\n",
-		model_text(arena, s), p->name, (int)s->tokens, (int)(s->micro * s->micro_batches),
-		(int)s->micro, (int)s->lanes);
+		model_text(arena, s), p->name[0] == '{' ? "" : "= ", p->name, (int)s->tokens,
+		(int)(s->micro * s->micro_batches), (int)s->micro, (int)s->lanes);
 }
 
 static void check_phase(const struct compiled_plan *c, enum phase phase, const uint64_t *want)

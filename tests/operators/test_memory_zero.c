@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes of model states, windows and buckets where ZeRO cuts them, against formulas that know the
- * tensors of a llama and no buffer; and table 1 of the ZeRO paper to its printed digits, through
- * layouts of models of that size. */
+ * tensors of a llama and no buffer; what gradients of another type are sent in; and table 1 of the
+ * ZeRO paper to its printed digits, through layouts of models of that size. */
 #include "compiled.h"
 
 #include <math.h>
@@ -16,9 +16,31 @@ struct model_shape {
 
 struct split {
 	uint64_t ranks, stage;
-	bool each;            /* gradients are reduced after each micro-batch */
-	bool once;            /* weights are gathered once a step */
+	bool each; /* gradients are reduced after each micro-batch */
+	bool once; /* weights are gathered once a step */
 	uint64_t prefetch, lanes;
+};
+
+/* `precision` of a plan. Bytes of an element: weight, gradient, as it is sent, moments and master
+ * copy together. */
+struct precision {
+	const char *text;
+	uint64_t weight, gradient, wire, state;
+	bool by_layer; /* each layer is rounded by a random stream of its own, so it is cut alone */
+};
+
+static const struct precision precisions[] = {
+	{"= fp32", 4, 4, 4, 8, false},
+	{"= pure_bf16", 2, 2, 2, 4, true},
+	{"{ compute = fp32, params = fp32, gradients = fp32, gradient_wire = bf16\n"
+	 " optimizer = fp32, loss = fp32 }",
+	 4, 4, 2, 8, false},
+	{"{ compute = bf16, params = bf16, gradients = bf16, gradient_wire = fp32\n"
+	 " optimizer = fp32, loss = fp32 }",
+	 2, 2, 4, 12, false},
+	{"{ compute = bf16, params = bf16, gradients = fp32, gradient_wire = bf16\n"
+	 " optimizer = bf16, loss = fp32, stochastic_rounding = true }",
+	 2, 4, 2, 4, true},
 };
 
 static char *plan_text(struct arena *arena, const struct model_shape *m, const struct split *s,
@@ -32,7 +54,7 @@ static char *plan_text(struct arena *arena, const struct model_shape *m, const s
 		"mesh { dp = %d within node }\n"
 		"model m : arch.llama {\n layers = %d, embed = %d, heads = %d, kv_heads = %d\n"
 		" ffn = %d, vocab = %d, context = 8, norm_eps = 1e-5, rope_base = 10_000\n"
-		" tied_embeddings = false\n}\nprecision = %s\n"
+		" tied_embeddings = false\n}\nprecision %s\n"
 		"split {\n data over dp { reduce = %s }\n"
 		" zero %d over dp { gather = %s, prefetch = %d }\n}\n"
 		"train {\n seq_len = 8 tokens, global_batch = %d seq\n"
@@ -52,7 +74,7 @@ static void layer_tensors(const struct model_shape *m, uint64_t out[LAYER_TENSOR
 {
 	uint64_t e = m->embed, kv = m->kv_heads * (e / m->heads), f = m->ffn;
 	const uint64_t sizes[LAYER_TENSORS] = {e, e * e, e * kv, e * kv, e * e,
-					       e, e * f, e * f, e * f};
+					       e, e * f, e * f,	 e * f};
 	memcpy(out, sizes, sizeof sizes);
 }
 
@@ -101,23 +123,23 @@ static uint64_t of_all(const struct model_shape *m, uint64_t ranks, enum held wh
 
 /* ---- items ------------------------------------------------------------------------------- */
 
-static enum held weights_held(const struct split *s)
+static enum held weights_held(const struct split *s, const struct precision *p)
 {
 	if (s->stage == 3)
 		return LAYER_SLICES;
-	return s->stage == 2 && s->each ? PADDED : WHOLE;
+	return (s->stage == 2 && s->each) || p->by_layer ? PADDED : WHOLE;
 }
 
-static enum held gradients_held(const struct split *s)
+static enum held gradients_held(const struct split *s, const struct precision *p)
 {
 	if (s->stage >= 2 && s->each)
 		return LAYER_SLICES;
-	return s->stage == 3 ? PADDED : WHOLE;
+	return s->stage == 3 || p->by_layer ? PADDED : WHOLE;
 }
 
-static enum held states_held(const struct split *s)
+static enum held states_held(const struct split *s, const struct precision *p)
 {
-	return weights_held(s) == WHOLE ? ONE_SLICE : LAYER_SLICES;
+	return weights_held(s, p) == WHOLE ? ONE_SLICE : LAYER_SLICES;
 }
 
 static uint64_t levels(const struct split *s)
@@ -138,9 +160,10 @@ static uint64_t windows(const struct model_shape *m, const struct split *s)
 }
 
 /* Elements of the bucket of a segment of the backward pass. */
-static uint64_t bucket(const struct model_shape *m, const struct split *s, const char *segment)
+static uint64_t bucket(const struct model_shape *m, const struct split *s,
+		       const struct precision *p, const char *segment)
 {
-	enum held what = s->stage >= 2 ? PADDED : WHOLE;
+	enum held what = s->stage >= 2 || p->by_layer ? PADDED : WHOLE;
 	uint64_t table = held(m->vocab * m->embed, 1, s->ranks, what);
 	if (!s->each)
 		return 0;
@@ -150,36 +173,80 @@ static uint64_t bucket(const struct model_shape *m, const struct split *s, const
 						 : table;
 }
 
-static void check_split(const struct model_shape *m, const struct split *s)
+/* Elements of the largest gradient that is sent at once: a bucket, or the gradient of a step, of
+ * one layer where each is cut alone. */
+static uint64_t largest_sent(const struct model_shape *m, const struct split *s,
+			     const struct precision *p)
+{
+	uint64_t tensors[LAYER_TENSORS];
+	bool alone = s->each || s->stage == 3 || p->by_layer;
+	bool padded = s->each ? s->stage >= 2 || p->by_layer : alone;
+	enum held what = padded ? PADDED : WHOLE;
+	uint64_t most = held(m->vocab * m->embed, 1, s->ranks, what);
+	layer_tensors(m, tensors);
+	for (int i = 0; i < LAYER_TENSORS; i++) {
+		uint64_t n = held(tensors[i], alone ? 1 : m->layers, s->ranks, what);
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+static uint64_t largest_staging(const struct program *program)
+{
+	uint64_t most = 0;
+	for (uint32_t i = 0; i < program->nbuffers; i++) {
+		const struct buffer *b = &program->buffers[i];
+		if (b->part && !strcmp(b->part, "staging") && b->bytes * b->layers > most)
+			most = b->bytes * b->layers;
+	}
+	return most;
+}
+
+/* Staging is as large as what is sent, and there while it is sent only. */
+static void check_sent(const struct compiled_plan *c, const struct model_shape *m,
+		       const struct split *s, const struct precision *p)
+{
+	bool differs = p->wire != p->gradient;
+	uint64_t sent = differs ? p->wire * largest_sent(m, s, p) : 0;
+	const uint64_t *update = c->layout.homes[0].peak[PHASE_UPDATE].items;
+	CHECK_INT(largest_staging(&c->program), sent);
+	CHECK_INT(update[ITEM_COMM], p->weight * windows(m, s) + (s->each ? 0 : sent));
+}
+
+static void check_split(const struct model_shape *m, const struct split *s,
+			const struct precision *p)
 {
 	static const char *const none[] = {NULL};
 	struct arena *arena = arena_new();
-	struct compiled_plan *c = compiled_text("zero.plan", plan_text(arena, m, s, "fp32"), none);
+	struct compiled_plan *c = compiled_text("zero.plan", plan_text(arena, m, s, p->text), none);
 	int before = check_failures;
 	CHECK(c != NULL);
 	if (c) {
 		const struct peak *update = &c->layout.homes[0].peak[PHASE_UPDATE];
 		const struct peak *back = &c->layout.homes[0].peak[PHASE_BACKWARD];
 		const char *segment = c->program.segments[back->segment].name->text;
-		uint64_t gradients = levels(s) * of_all(m, s->ranks, gradients_held(s));
-		CHECK_INT(update->items[ITEM_WEIGHTS], 4 * of_all(m, s->ranks, weights_held(s)));
-		CHECK_INT(update->items[ITEM_GRADIENTS], 4 * gradients);
-		CHECK_INT(update->items[ITEM_OPTIMIZER], 8 * of_all(m, s->ranks, states_held(s)));
-		CHECK_INT(update->items[ITEM_COMM], 4 * windows(m, s));
-		CHECK_INT(back->items[ITEM_GRADIENTS], 4 * (gradients + bucket(m, s, segment)));
+		uint64_t gradients = levels(s) * of_all(m, s->ranks, gradients_held(s, p));
+		CHECK_INT(update->items[ITEM_WEIGHTS],
+			  p->weight * of_all(m, s->ranks, weights_held(s, p)));
+		CHECK_INT(update->items[ITEM_GRADIENTS], p->gradient * gradients);
+		CHECK_INT(update->items[ITEM_OPTIMIZER],
+			  p->state * of_all(m, s->ranks, states_held(s, p)));
+		check_sent(c, m, s, p);
+		if (p->wire == p->gradient)
+			CHECK_INT(back->items[ITEM_GRADIENTS],
+				  p->gradient * (gradients + bucket(m, s, p, segment)));
 		compiled_close(c);
 	}
 	if (check_failures > before)
-		fprintf(stderr, "in zero %d over %d, each %d, once %d, lanes %d\n", (int)s->stage,
-			(int)s->ranks, s->each, s->once, (int)s->lanes);
+		fprintf(stderr, "in zero %d over %d, each %d, once %d, lanes %d, precision %s\n",
+			(int)s->stage, (int)s->ranks, s->each, s->once, (int)s->lanes, p->text);
 	arena_delete(arena);
 }
 
 static void check_items(void)
 {
-	static const struct model_shape shapes[] = {{3, 24, 4, 2, 36, 61},
-						    {1, 40, 5, 1, 52, 130},
-						    {5, 64, 4, 4, 96, 40}};
+	static const struct model_shape shapes[] = {
+		{3, 24, 4, 2, 36, 61}, {1, 40, 5, 1, 52, 130}, {5, 64, 4, 4, 96, 40}};
 	static const uint64_t ranks[] = {2, 3, 4, 7};
 	for (size_t m = 0; m < sizeof shapes / sizeof *shapes; m++)
 		for (size_t r = 0; r < sizeof ranks / sizeof *ranks; r++)
@@ -190,7 +257,8 @@ static void check_items(void)
 						  .once = i / 6 % 2,
 						  .prefetch = i / 12,
 						  .lanes = ranks[r] % 2 ? 1 : 1 << i % 2};
-				check_split(&shapes[m], &s);
+				for (size_t p = 0; p < sizeof precisions / sizeof *precisions; p++)
+					check_split(&shapes[m], &s, &precisions[p]);
 			}
 }
 
@@ -217,14 +285,11 @@ static const struct published {
 static uint64_t states(const struct model_shape *m, uint64_t ranks, uint64_t stage)
 {
 	static const char *const none[] = {NULL};
-	struct split s = {.ranks = ranks,
-			  .stage = stage,
-			  .each = stage >= 2,
-			  .prefetch = 1,
-			  .lanes = 1};
+	struct split s = {
+		.ranks = ranks, .stage = stage, .each = stage >= 2, .prefetch = 1, .lanes = 1};
 	struct arena *arena = arena_new();
 	struct compiled_plan *c =
-		compiled_text("paper.plan", plan_text(arena, m, &s, "mixed_bf16_16b"), none);
+		compiled_text("paper.plan", plan_text(arena, m, &s, "= mixed_bf16_16b"), none);
 	uint64_t bytes = 0;
 	CHECK(c != NULL);
 	if (c) {

@@ -45,12 +45,12 @@ INLINE struct element adamw_step(const struct adamw *a, struct element e)
 
 KERNEL(adamw)
 {
-	const ELEM *g = args->in[0];
+	const GRAD *g = args->in[0];
 	ELEM *w = args->out[0], *m = args->out[1], *v = args->out[2];
 	struct adamw a = adamw_start(args->in[1], args->scalar);
 	PARALLEL_LOOP
 	for (int64_t i = first; i < last; i++) {
-		struct element e = {real_of(w[i]), real_of(g[i]), real_of(m[i]), real_of(v[i])};
+		struct element e = {real_of(w[i]), grad_real(g[i]), real_of(m[i]), real_of(v[i])};
 		e = adamw_step(&a, e);
 		m[i] = elem_of(e.m);
 		v[i] = elem_of(e.v);
@@ -117,12 +117,12 @@ INLINE void bits_group(const double *control, uint32_t stream, uint64_t block, s
 INLINE void stochastic_run(const struct rt_args *args, const struct adamw *a, int64_t at,
 			   int64_t count, const struct bits *bits, int64_t skip)
 {
-	const ELEM *g = (const ELEM *)args->in[0] + at;
+	const GRAD *g = (const GRAD *)args->in[0] + at;
 	ELEM *w = (ELEM *)args->out[0] + at;
 	ELEM *m = (ELEM *)args->out[1] + at, *v = (ELEM *)args->out[2] + at;
 	PARALLEL_LOOP
 	for (int64_t i = 0; i < count; i++) {
-		struct element e = {real_of(w[i]), real_of(g[i]), real_of(m[i]), real_of(v[i])};
+		struct element e = {real_of(w[i]), grad_real(g[i]), real_of(m[i]), real_of(v[i])};
 		e = adamw_step(a, e);
 		w[i] = ROUND(e.w, bits->first[skip + i]);
 		m[i] = ROUND(e.m, bits->first[skip + i] >> 16);
@@ -134,9 +134,10 @@ KERNEL(adamw_stochastic)
 {
 	const double *control = args->in[1];
 	struct adamw a = adamw_start(control, args->scalar);
-	int64_t here = args->size[1], all = args->size[2], start = args->size[3];
+	int64_t here = args->size[1], all = args->size[2], start = args->size[3] + args->size[4];
 	for (int64_t i = first; i < last;) {
-		int64_t column = i % here, element = i / here * all + start + column;
+		int64_t at = args->size[5] + i, column = at % here;
+		int64_t element = at / here * all + start + column;
 		int64_t skip = element % 2, count = least(here - column, last - i);
 		struct bits bits;
 		count = least(count, GROUP - skip);

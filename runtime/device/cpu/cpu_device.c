@@ -129,19 +129,19 @@ static int cpu_matmul(struct rt_device *device, int stream, const struct rt_matm
 	struct cpu_device *cpu = cpu_of(device);
 	const struct rt_epilogue *e = &args->epilogue;
 	(void)stream;
-	bool follows = e->bias || e->residual || e->act != RT_NONE || e->pre_activation;
+	bool more = e->residual || e->act != RT_NONE || e->pre_activation;
 	if (check_type(cpu, "matmul", args->type) != 0)
 		return -1;
-	if (args->wide_c && (args->type != RT_BF16 || follows)) {
+	if (args->wide_c && (args->type != RT_BF16 || more)) {
 		snprintf(device->fault, RT_DEVICE_FAULT,
-			 "kernel matmul: a wide result takes bf16 operands and no epilogue");
+			 "kernel matmul: a wide result takes bf16 operands, and after it a bias");
 		return -1;
 	}
 	cpu_threads_bind(&cpu->threads, 0);
 	if (args->type == RT_F64 || cpu_dnnl_matmul(cpu->dnnl, args) != 0)
 		run_items(cpu, args->type, CPU_ITEM_matmul, args,
 			  pieces(args->m, CPU_MATMUL_SIDE) * pieces(args->n, CPU_MATMUL_SIDE));
-	if (follows)
+	if (e->bias || more)
 		run_items(cpu, args->type, CPU_ITEM_epilogue, args,
 			  pieces(args->m, CPU_EPILOGUE_ROWS));
 	return 0;

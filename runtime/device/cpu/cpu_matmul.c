@@ -123,6 +123,16 @@ static void activate(enum rt_activation act, ELEM *c, int64_t n)
 	}
 }
 
+static void add_bias_wide(const struct rt_matmul *a, int64_t first, int64_t last)
+{
+	const ELEM *bias = a->epilogue.bias;
+	for (int64_t row = first; row < last; row++) {
+		REAL *c = (REAL *)a->c + row * a->n;
+		for (int64_t i = 0; i < a->n; i++)
+			c[i] += real_of(bias[i]);
+	}
+}
+
 /* Rows [item, item + 1) * CPU_EPILOGUE_ROWS of c. */
 void CPU_NAME(epilogue)(const void *args, int64_t item, void *scratch)
 {
@@ -131,6 +141,10 @@ void CPU_NAME(epilogue)(const void *args, int64_t item, void *scratch)
 	const ELEM *bias = e->bias;
 	(void)scratch;
 	int64_t first = item * CPU_EPILOGUE_ROWS, last = least(first + CPU_EPILOGUE_ROWS, a->m);
+	if (a->wide_c) {
+		add_bias_wide(a, first, last);
+		return;
+	}
 	for (int64_t row = first; row < last; row++) {
 		ELEM *c = (ELEM *)a->c + row * a->n;
 		const ELEM *residual = e->residual;

@@ -45,6 +45,8 @@ void *rt_buffer(struct rt *rt, const struct rt_place *place, const struct rt_at 
 /* What differs by stage: the place of a buffer, by its number; layers of this stage. */
 const struct rt_place *rt_place(struct rt *rt, uint32_t buffer);
 int64_t rt_layers(struct rt *rt);
+/* Number in the whole model of a layer of this stage. */
+int64_t rt_model_layer(struct rt *rt, int64_t layer);
 
 /* Elements of a slice of `n` over `ranks`, a multiple of 64. */
 #define RT_SLICE(n, ranks) (((n) + (ranks) * 64 - 1) / ((ranks) * 64) * 64)
@@ -75,7 +77,7 @@ struct rt_matmul {
 	struct rt_epilogue epilogue;
 	void *workspace;
 	int64_t workspace_bytes; /* at least rt_matmul_workspace(..) of rt/workspace.h */
-	bool wide_c;             /* c is fp32 while `type` is bf16; without an epilogue */
+	bool wide_c;             /* c is fp32 while `type` is bf16; of an epilogue the bias only */
 };
 int rt_matmul(struct rt *rt, int stream, const struct rt_matmul *args);
 
@@ -233,10 +235,10 @@ struct rt_param {
 	/* Cut once more, flat (ZeRO): of the elements of a layer here, padded, member g of
 	 * flat_group has those from g * slice on. 0: whole. The weight: only its slice is in
 	 * memory, at the start of the layer. The summed gradient: so, or in_place, where all
-	 * layers behind each other are one tensor that is cut. The moments: so, one copy or one a
-	 * layer. */
+	 * layers behind each other are one tensor that is cut (layers_joined) or each layer is
+	 * one. The moments: so, one copy or one a layer. */
 	int64_t weight_slice, gradient_slice, moment_slice;
-	bool gradient_in_place;
+	bool gradient_in_place, layers_joined;
 	int flat_group;              /* read if one of the slices is set */
 };
 
