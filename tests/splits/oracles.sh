@@ -289,4 +289,59 @@ for split in 'zero 1 over dp' 'zero 2 over dp' 'zero 3 over dp' 'zero 3 over dp 
 		run $name && equal alone $name && echo "$name: the gradient once"
 	done
 done
+
+# ---- updates that are rounded away -----------------------------------------------------------
+# weights FILE NAME: the elements of a tensor of fp32, one a line
+weights() {
+	length=$(od -A n -t u8 -N 8 "$1" | tr -d ' ')
+	at=$(tail -c +9 "$1" | head -c "$length" |
+		sed "s/.*\"$2\":{[^}]*\"data_offsets\":\[\([0-9]*\),\([0-9]*\)\].*/\1 \2/")
+	tail -c +$((9 + length + ${at% *})) "$1" | head -c $((${at#* } - ${at% *})) |
+		od -A n -v -t f4 | tr -s ' ' '\n' | grep .
+}
+
+# moved NAME PRECISION: how many of 768 norm weights, all 1.0 at first, are another number in bf16
+# after 100 steps at a rate of 6e-4; bf16 has none between 1 and 1 + 2^-7, nor 1 - 2^-8
+moved() {
+	at=$work/$1
+	mkdir "$at"
+	cat >"$at/program.plan" <<-END
+		plan program
+		edition 1
+
+		import cpu from "std/devices/cpu.plan"
+
+		architecture thin {
+		  size { layers, wide, few, kinds }
+		  tensor dims [few]
+		  x = lookup(tokens, kinds -> wide) as "table"
+		  repeat layers as "layer.{layer}" {
+		    h = rmsnorm(x, eps = 1e-5) as "norm"
+		    x = x + linear(relu(linear(h, wide -> few) as "down"), few -> wide) as "up"
+		  }
+		  loss = cross_entropy(linear(x, wide -> kinds) as "head", targets)
+		}
+
+		cluster box { node { devices = 1 of cpu.core { memory = 256 MiB } } }
+		model small : thin { layers = 1, wide = 768, few = 4, kinds = 64 }
+		$2
+		train {
+		  seq_len = 8 tokens, global_batch = 4 seq, micro_batch = 4 seq, steps = 100, seed = 1
+		  optimizer = adamw { lr = 6e-4, weight_decay = 0 }
+		  data = bytes("data")
+		}
+	END
+	"$planc" emit -q "$at/program.plan" -o "$at" || exit 1
+	run "$1" || return
+	weights "$at/weights" layer.0.norm.weight | awk '
+		$1 >= 1 + 1 / 256 || $1 <= 1 - 1 / 512 { n++ }
+		END { print NR == 768 ? n + 0 : "of " NR }'
+}
+seq 1 300 >"$work/data"
+types='compute = bf16, params = bf16, gradients = bf16, loss = fp32, optimizer'
+master=$(moved master "precision { $types = fp32 }")
+none=$(moved no_master "precision { $types = bf16 }")
+chance=$(moved by_chance 'precision = pure_bf16')
+echo "768 weights in bf16: $master move with a master copy, $none without, $chance by chance"
+[ "$none" = 0 ] && [ "$master" -gt 384 ] && [ "$chance" -gt 384 ] || failed=1
 exit $failed
