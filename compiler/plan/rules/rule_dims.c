@@ -262,8 +262,8 @@ static void report_heads(const struct plan *plan, const struct model_call *call,
 		diag_note(diag, "`dims` with both, and no copies, cuts them alike");
 	else if (ranks % size == 0)
 		diag_note(diag,
-			  "`dims` with both, and `%s = replicate(%llu)`, leaves one on a rank", name,
-			  (unsigned long long)(ranks / size));
+			  "`dims` with both, and `%s = replicate(%llu)`, leaves one on a rank",
+			  name, (unsigned long long)(ranks / size));
 	else
 		diag_note(diag, "numbers of ranks that cut both alike: %s",
 			  num_divisors(work->keep, size, size));
