@@ -11,8 +11,9 @@ replicas='--check-replicas 1'
 # 68 windows of 16 bytes: digits and line ends.
 [ -f "$work/data" ] || seq 1 300 >"$work/data"
 
-# masked FOLDER: in model.c, targets that do not count, by the number of their sample in the step: all
-# of every fourth sample, of others up to four, so that ranks and micro-batches have unequal numbers
+# masked FOLDER: in model.c, targets that do not count, by the number of their sample in the step:
+# all of every fourth sample, of others up to four, so that ranks and micro-batches have unequal
+# numbers
 masked() {
 	sed -i '/\.targets = targets/,/}));/{/}));/a\
 	for (int64_t i = 0; i < N_BATCH * N_TOKENS; i++) {\
@@ -160,7 +161,10 @@ near() {
 	validated "$1"
 	validated "$2"
 	paste "$1/validated" "$2/validated" | awk -v most="$3" '
-		NF != 2 || $2 / $1 - 1 > most || 1 - $2 / $1 > most { bad = 1; print "validation: " $0 }
+		NF != 2 || $2 / $1 - 1 > most || 1 - $2 / $1 > most {
+			bad = 1
+			print "validation: " $0
+		}
 		END { exit bad }'
 }
 
@@ -185,8 +189,8 @@ within() {
 		! grep -q 'TOO MUCH' "$got/compared"
 }
 
-# remembered FOLDER: the bytes that planc predicts are those of the fullest rank; `made` has seen that
-# every rank has what its tables say
+# remembered FOLDER: the bytes that planc predicts are those of the fullest rank; `made` has seen
+# that every rank has what its tables say
 remembered() {
 	predicted=$(sed -n 's/.*"arena_bytes": \([0-9]*\).*/\1/p' "$1/manifest.json")
 	most=$(sed -n 's/.*"ranks":{"arena":\[\([0-9,]*\)\].*/\1/p' "$1/log" | tr , '\n' |

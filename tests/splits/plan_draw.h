@@ -27,7 +27,7 @@ struct way {
 	int stages, chunks, layers;   /* of a pipeline; layers 0: as they divide */
 	bool spread;                  /* layers need not divide */
 	int least_stages, most_stages;
-	bool outer;                   /* data: ranks that have slices of one tensor are no neighbours */
+	bool outer;                   /* data: ranks with slices of one tensor are no neighbours */
 	bool untied;                  /* only with a head of its own */
 	bool axes;                    /* over two axes */
 	bool none;                    /* neither the statement nor its axis */
@@ -44,7 +44,7 @@ struct base {
 	int layers, embed, heads, kv_heads, ffn, vocab, pad, context, dropout;
 	bool tied, qkv_bias, qk_norm;
 	bool masked;                  /* some targets are not counted */
-	bool validate;                /* not with masked: held-out samples have no number in a step */
+	bool validate;                /* not if masked: held-out samples have no number */
 	int tokens, batch, warmup, steps, seed;
 	const char *clip, *rate;
 };

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # steps.sh EXACT ONE GOT LOSS NORM: logs of a training in bf16, in roundings: EXACT in fp64 from the
-# same weights, ONE on one rank, GOT of the layout. What rounding does to a step grows with the steps
-# and is larger in narrow models, so a layout is held to what one rank has: in no step may it be four
-# times as far from EXACT as one rank was so far, nor, where that is little, further than LOSS and
-# NORM, relatively.
+# same weights, ONE on one rank, GOT of the layout. What rounding does to a step grows with the
+# steps and is larger in narrow models, so a layout is held to what one rank has: in no step may it
+# be four times as far from EXACT as one rank was so far, nor, where that is little, further than
+# LOSS and NORM, relatively.
 set -eu
 figures() { # step, loss, gradient norm
 	sed -n 's/^{"step":\([0-9]*\),"loss":\([^,]*\),"grad_norm":\([^,]*\),.*/\1 \2 \3/p' "$2" |
