@@ -37,12 +37,21 @@ const struct recompute *recompute_of(const struct plan *plan, uint32_t stage)
 
 /* ---- choice --------------------------------------------------------------------------------- */
 
-/* A collective between two spreads: one tensor in, the same tensor out. */
+/* From one spread, or type of a wire, to another: one tensor in, the same tensor out. */
 static bool is_mend(const struct graph_node *node)
 {
-	return (int)node->op == OP_all_reduce || (int)node->op == OP_all_reduce_max ||
-	       (int)node->op == OP_reduce_scatter || (int)node->op == OP_all_gather ||
-	       (int)node->op == OP_slice;
+	switch ((int)node->op) {
+	case OP_all_reduce:
+	case OP_all_reduce_max:
+	case OP_reduce_scatter:
+	case OP_all_gather:
+	case OP_slice:
+	case OP_narrow:
+	case OP_widen:
+		return true;
+	default:
+		return false;
+	}
 }
 
 static bool in_group(const char *group, const char *name)

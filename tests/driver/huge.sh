@@ -79,13 +79,14 @@ done
 # What is refused names what is too large; nothing else is said, and no sum is wrong in silence.
 refused() {
 	plan "$2" "$3" "$4" >huge.plan
+	sed -i "s/micro_batch = 1 seq/micro_batch = $5 seq/" huge.plan
 	expect 1 check -A W0505 huge.plan
 	holds err "$1"
 	[ "$(grep -c '^error' err)" -eq 1 ] || fail "$1: more than one error"
 }
-refused 'error[E0114]: the sizes of model `m` do not fit 64 bits' 9000000000000000 1 8
-refused 'error[E0114]: the tokens of a step do not fit 64 bits' 2 1000000000000 1000000
-refused 'error[E0114]: the batch does not fit 64 bits' 2 1000000000000 1000000000
-refused 'error[E0114]: the memory for `wte_weight` does not fit 64 bits' 2 400000000000000000 1
-refused 'error[E0327]: 3000000000 micro-batches a step' 2 1 3000000000
+refused 'error[E0114]: the sizes of model `m` do not fit 64 bits' 9000000000000000 1 8 1
+refused 'error[E0114]: the tokens of a step do not fit 64 bits' 2 1000000 1000000 1000000
+refused 'error[E0114]: the batch does not fit 64 bits' 2 1000000 10000000000000 1
+refused 'error[E0115]: a mesh of 3000000000 places is too large' 2 3000000000 1 1
+refused 'error[E0327]: 3000000000 micro-batches a step' 2 1 3000000000 1
 finish

@@ -61,7 +61,8 @@ tensor over tp, sequence over tp, pipeline over pp { schedule = interleaved_1f1b
 # move the weights further
 rounds() {
 	within "$1" "$2" 2e-3 5e-2 "${3:-1}" 3e-3 &&
-		sh "$here/rounding.sh" "$compare" "$work/exact" "$work/$1" "$work/$2"
+		sh "$here/rounding.sh" "$compare" "$work/exact/gradients" "$work/$1/gradients" \
+			"$work/$2/gradients"
 }
 
 # apart A B: they differ in some bit

@@ -15,11 +15,12 @@ static bool fits(const struct value *a, const struct value *b)
 	return !product.overflow && product.value <= INT64_MAX;
 }
 
-static void refuse(struct work *work, const struct value *value, const char *what,
-		   const struct value *other, const char *times)
+/* A value that was worked out has no place of its own. */
+static void refuse(const struct plan *plan, struct work *work, const struct value *value,
+		   const char *what, const struct value *other, const char *times)
 {
-	struct diag *diag = diag_add(work->diags, E0114, value->span, "the %s do not fit 64 bits",
-				     what);
+	struct span span = value->span.hi ? value->span : plan->train_span;
+	struct diag *diag = diag_add(work->diags, E0114, span, "the %s do not fit 64 bits", what);
 
 	diag_at(diag, "times %lld %s", (long long)other->i, times);
 	diag_label(diag, other->span, "%s", times);
@@ -31,12 +32,13 @@ bool rule_counts(const struct plan *plan, struct work *work)
 	const struct plan_train *train = &plan->train;
 
 	if (!fits(&train->global_batch, &train->seq_len)) {
-		refuse(work, &train->global_batch, "tokens of a step", &train->seq_len, "tokens");
+		refuse(plan, work, &train->global_batch, "tokens of a step", &train->seq_len,
+		       "tokens");
 		return false;
 	}
 	if (fits(&train->steps, &train->global_batch))
 		return true;
-	refuse(work, &train->steps, "samples of the training", &train->global_batch,
+	refuse(plan, work, &train->steps, "samples of the training", &train->global_batch,
 	       "samples a step");
 	return false;
 }

@@ -225,29 +225,48 @@ bool rule_dims_divide(const struct plan *plan, struct work *work)
 	return true;
 }
 
-/* Heads are dealt to ranks otherwise than the key/value heads that they share: which of several a
- * head reads is then not a matter of its place on the rank. One is read by all. */
-static bool parted(const struct plan *plan, const struct model *model, uint32_t heads,
-		   uint32_t shared)
+/* The heads of a rank read the key/value heads of the same place, so both are cut alike; or the cut
+ * leaves one key/value head, which all heads of several ranks read. */
+static bool parted(const struct plan *plan, const struct model *model,
+		   const struct model_call *call)
 {
-	int64_t cut = tensor_cut(plan, shared);
+	const struct dims *q = &model->value_dims[call->operands[0]];
+	const struct dims *k = &model->value_dims[call->operands[1]];
+	uint32_t heads = q->at[q->n - 2], shared = k->at[k->n - 2];
+	int64_t ranks = tensor_cut(plan, heads), parts = tensor_cut(plan, shared);
 
-	return heads != shared && tensor_cut(plan, heads) != cut &&
-	       model->dims[shared].size / (uint64_t)cut > 1;
+	return heads != shared && ranks != parts &&
+	       (parts > ranks || model->dims[shared].size != (uint64_t)parts);
 }
 
-static void note_shared(struct diag *diag, const struct plan *plan, const struct dim *shared)
+static void report_heads(const struct plan *plan, const struct model_call *call,
+			 struct work *work)
 {
-	const char *name = shared->name->text;
-	uint64_t ranks = (uint64_t)plan_ranks(plan, plan_strategy(plan, STRATEGY_TENSOR));
+	const struct strategy *tensor = plan_strategy(plan, STRATEGY_TENSOR);
+	const struct model *model = rule_model(plan);
+	const struct dims *q = &model->value_dims[call->operands[0]];
+	const struct dims *k = &model->value_dims[call->operands[1]];
+	uint32_t heads = q->at[q->n - 2], shared = k->at[k->n - 2];
+	const char *name = model->dims[shared].name->text;
+	uint64_t size = model->dims[shared].size, ranks = (uint64_t)plan_ranks(plan, tensor);
+	struct diag *diag = diag_add(work->diags, E0310,
+				     tensor->dims_given ? tensor->dims_span : tensor->span,
+				     "dimension `%s` over %lld ranks does not go with `%s` over "
+				     "%lld",
+				     model->dims[heads].name->text,
+				     (long long)tensor_cut(plan, heads), name,
+				     (long long)tensor_cut(plan, shared));
 
-	diag_note(diag, "a rank takes the key/value heads of its heads, or one that all share");
-	if (shared->size % ranks == 0)
-		diag_note(diag, "`%s` divides over %llu ranks: split it as well, without copies",
-			  name, (unsigned long long)ranks);
-	else if (ranks % shared->size == 0)
-		diag_note(diag, "`%s = replicate(%llu)` in the strategy leaves one on each rank",
-			  name, (unsigned long long)(ranks / shared->size));
+	diag_label(diag, call->span, "heads share %llu `%s` here", (unsigned long long)size, name);
+	if (size % ranks == 0)
+		diag_note(diag, "`dims` with both, and no copies, cuts them alike");
+	else if (ranks % size == 0)
+		diag_note(diag,
+			  "`dims` with both, and `%s = replicate(%llu)`, leaves one on a rank",
+			  name, (unsigned long long)(ranks / size));
+	else
+		diag_note(diag, "numbers of ranks that cut both alike: %s",
+			  num_divisors(work->keep, size, size));
 }
 
 bool rule_heads_together(const struct plan *plan, struct work *work)
@@ -257,28 +276,10 @@ bool rule_heads_together(const struct plan *plan, struct work *work)
 
 	for (uint32_t i = 0; tensor && i < model->ncalls; i++) {
 		const struct model_call *call = &model->calls[i];
-		const struct dim *heads, *shared;
-		uint32_t q, k;
-		struct diag *diag;
 
-		if (call->op != OPERATOR_attend)
+		if (call->op != OPERATOR_attend || !parted(plan, model, call))
 			continue;
-		q = model->value_dims[call->operands[0]].n - 2;
-		k = model->value_dims[call->operands[1]].n - 2;
-		q = model->value_dims[call->operands[0]].at[q];
-		k = model->value_dims[call->operands[1]].at[k];
-		if (!parted(plan, model, q, k))
-			continue;
-		heads = &model->dims[q];
-		shared = &model->dims[k];
-		diag = diag_add(work->diags, E0310,
-				tensor->dims_given ? tensor->dims_span : tensor->span,
-				"dimension `%s` is split over %lld ranks, `%s` (%llu) over %lld",
-				heads->name->text, (long long)tensor_cut(plan, q),
-				shared->name->text, (unsigned long long)shared->size,
-				(long long)tensor_cut(plan, k));
-		diag_label(diag, call->span, "heads share `%s` here", shared->name->text);
-		note_shared(diag, plan, shared);
+		report_heads(plan, call, work);
 		return false;
 	}
 	return true;
