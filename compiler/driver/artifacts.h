@@ -9,7 +9,8 @@
  * holds what this version cannot emit (E0901). */
 bool artifacts_make(struct session *session, const struct outcome *outcome, struct artifacts *out);
 
-/* What the rules note as checked only is an error for who asks for output. False if there is any. */
+/* What the rules note as checked only is an error for who asks for output. False if there is
+ * any. */
 bool artifacts_emittable(struct session *session);
 
 /* All of it, each file under a line with its name. */

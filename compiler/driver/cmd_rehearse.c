@@ -2,12 +2,9 @@
 /* rehearse: a plan made small, trained here beside its twin on one rank. */
 #include "driver/commands.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "driver/rehearse/rehearsal.h"
-
-static const struct span nowhere;
 
 /* --- the plan itself -------------------------------------------------------------------- */
 
@@ -24,22 +21,23 @@ static bool is_shed(const struct diag *diag, const struct plan *plan)
 		(plan->has_checkpoint && diag->span.lo == plan->checkpoint.every.span.lo));
 }
 
-/* Takes out what is no fault of a rehearsal. True if a limit of the plan was not met. */
-static bool take_out(struct session *session, const struct plan *plan)
+/* Takes out what is no fault of a rehearsal, and keeps in mind that limits are not met. */
+static void take_out(struct session *session, struct rehearsal *r)
 {
 	struct diags *diags = session->work.diags;
-	uint32_t kept = 0, limits = 0;
+	uint32_t kept = 0;
 
+	r->fits = r->limits_met = true;
 	for (uint32_t i = 0; i < diags->all.n; i++) {
 		struct diag *diag = diags->all.at[i];
 
-		limits += is_limit(diag);
-		if (!is_limit(diag) && !is_shed(diag, plan))
+		diags->errors -= is_limit(diag);
+		r->fits &= !is_limit(diag) || diag->code != E0401;
+		r->limits_met &= !is_limit(diag) || diag->code != E0402;
+		if (!is_limit(diag) && !is_shed(diag, r->outcome->compiled.plan))
 			diags->all.at[kept++] = diag;
 	}
 	diags->all.n = kept;
-	diags->errors -= limits;
-	return limits > 0;
 }
 
 /* A plan that passes but for its limits. */
@@ -52,7 +50,7 @@ static bool check(struct session *session, struct rehearsal *r)
 	if (!outcome || !outcome->compiled.plan)
 		return false;
 	r->outcome = outcome;
-	r->fits = !take_out(session, outcome->compiled.plan);
+	take_out(session, r);
 	outcome->good = !session->work.diags->errors;
 	return outcome->good && artifacts_emittable(session) && outcome->compiled.judged;
 }
@@ -98,7 +96,20 @@ static bool emit(struct session *session, struct rehearsal *r)
 	return !strcmp(bound_of(&plan->precision)->type, "fp64") || emit_pair(session, r, false);
 }
 
-/* Tokens of every value, enough for the steps; the same each time. */
+/* A token of a vocabulary of `words`: the fourth power of a uniform number, so that some words are
+ * frequent, as in text, and gradients are no mere noise. */
+static uint64_t draw(uint64_t *state, uint64_t words)
+{
+	uint64_t top = UINT64_C(1) << 24, share = top, drawn;
+
+	*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	drawn = *state >> 40;
+	for (int i = 0; i < 4; i++)
+		share = share * drawn / top;
+	return share * words / top;
+}
+
+/* Tokens enough for the steps; the same each time. */
 static const char *write_data(struct session *session, const struct rehearsal *r,
 			      const struct scratch *scratch)
 {
@@ -106,13 +117,12 @@ static const char *write_data(struct session *session, const struct rehearsal *r
 	const struct model *model = plan->model;
 	const char *path = arena_text(session->work.keep, "%s/%s", scratch->path, SMALL_DATA);
 	bool bytes = !strcmp(plan->train.data_kind.word->text, "bytes");
-	uint64_t words = model->dims[model->vocab].size, state = 1;
 	int64_t count = (plan->train.global_batch.i * SMALL_STEPS + 1) * plan->train.seq_len.i + 1;
 	struct text text = text_new(session->work.keep);
+	uint64_t state = 1;
 
 	for (int64_t i = 0; i < count; i++) {
-		state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-		char pair[2] = {(char)((state >> 33) % words), 0};
+		char pair[2] = {(char)draw(&state, model->dims[model->vocab].size), 0};
 
 		text_raw(&text, pair, bytes ? 1 : 2);
 	}
@@ -120,17 +130,19 @@ static const char *write_data(struct session *session, const struct rehearsal *r
 }
 
 static bool run_pair(struct session *session, const struct toolchain *toolchain,
-		     const struct scratch *scratch, const char *data, struct pair *pair)
+		     const struct scratch *scratch, const char *data,
+		     struct rehearsal *r, int i)
 {
+	struct pair *pair = &r->pairs[i];
 	struct trial *trials[] = {&pair->alone, &pair->split};
 
-	for (int i = 0; i < 2 && !scratch_stopped(); i++) {
-		if (!trial_build(session, toolchain, scratch, trials[i]))
+	for (int k = 0; k < 2 && !scratch_stopped(); k++) {
+		if (!trial_build(session, toolchain, scratch, trials[k]))
 			return false;
-		trial_run(session, scratch, data, trials[i]);
+		trial_run(session, scratch, data, trials[k]);
 	}
 	if (!scratch_stopped())
-		pair_compare(pair, session->work.keep);
+		pair_compare(pair, i ? &r->pairs[0] : NULL, session->work.keep);
 	return !scratch_stopped();
 }
 
@@ -147,7 +159,7 @@ static bool run(struct session *session, struct rehearsal *r)
 	data = write_data(session, r, &scratch);
 	good = data != NULL;
 	for (int i = 0; i < r->npairs && good; i++)
-		good = run_pair(session, &toolchain, &scratch, data, &r->pairs[i]);
+		good = run_pair(session, &toolchain, &scratch, data, r, i);
 	if (good)
 		rehearsal_bytes(r, session->work.keep);
 	scratch_close(session, &scratch);
@@ -165,7 +177,8 @@ static void report_pair(struct session *session, const struct rehearsal *r,
 	if (pair->equal)
 		return;
 	diag = diag_add(session->work.diags, E0341, place,
-			"in %s the rehearsal is not equal to its twin on one rank", pair->precision);
+			"in %s the rehearsal is not equal to its twin on one rank",
+			pair->precision);
 	if (pair->fault)
 		diag_note(diag, "%s", pair->fault);
 	else

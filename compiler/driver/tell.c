@@ -63,6 +63,8 @@ static const char *verdict_word(const struct session *session, int code)
 	case 0:
 		return "ok";
 	case EXIT_INVALID:
+		if (has_error(session, E0341) || has_error(session, E0342))
+			return "differs";
 		return session->work.diags->errors ? "invalid" : "differs";
 	case EXIT_USAGE:
 		return "wrong_use";

@@ -75,8 +75,9 @@ static const char *counted(const struct layer_traffic *traffic, struct arena *ar
 	return text;
 }
 
-static void report(const struct verdict *verdict, uint32_t axis, const struct layer_traffic *traffic,
-		   double link, double rate, struct work *work)
+static void report(const struct verdict *verdict, uint32_t axis,
+		   const struct layer_traffic *traffic, double link, double rate,
+		   struct work *work)
 {
 	const struct plan *plan = verdict->plan;
 	struct arena *arena = work->scratch;

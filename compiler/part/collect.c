@@ -362,8 +362,9 @@ static const bool *settled(const struct collector *c)
 	bool *out = ARENA_ARRAY(c->work->keep, bool, c->tensors.n + 1);
 	for (uint32_t i = 0; i < c->versions.n; i++) {
 		const struct version *v = &c->versions.at[i];
-		out[v->local.at] = spread_same(&c->spreads.at[v->local.at], &c->wanted[v->tensor],
-					       c->factors.n);
+		out[v->local.at] = !v->dead && spread_same(&c->spreads.at[v->local.at],
+							   &c->wanted[v->tensor],
+							   c->factors.n);
 	}
 	return out;
 }

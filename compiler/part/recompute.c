@@ -37,12 +37,21 @@ const struct recompute *recompute_of(const struct plan *plan, uint32_t stage)
 
 /* ---- choice --------------------------------------------------------------------------------- */
 
-/* A collective between two spreads: one tensor in, the same tensor out. */
+/* From one spread, or type of a wire, to another: one tensor in, the same tensor out. */
 static bool is_mend(const struct graph_node *node)
 {
-	return (int)node->op == OP_all_reduce || (int)node->op == OP_all_reduce_max ||
-	       (int)node->op == OP_reduce_scatter || (int)node->op == OP_all_gather ||
-	       (int)node->op == OP_slice;
+	switch ((int)node->op) {
+	case OP_all_reduce:
+	case OP_all_reduce_max:
+	case OP_reduce_scatter:
+	case OP_all_gather:
+	case OP_slice:
+	case OP_narrow:
+	case OP_widen:
+		return true;
+	default:
+		return false;
+	}
 }
 
 static bool in_group(const char *group, const char *name)
@@ -110,14 +119,19 @@ static bool is_kept(const struct redo *r, struct tensor_id t, enum region region
 
 /* ---- the new graph: forward nodes keep their numbers ---------------------------------------- */
 
+static bool is_taken(const struct redo *r, const struct name *name)
+{
+	for (uint32_t i = 0; i < r->tensors.n; i++)
+		if (r->tensors.at[i].name == name)
+			return true;
+	return false;
+}
+
 static const struct name *name_again(const struct redo *r, const struct name *name)
 {
 	char *text = arena_text(r->work->keep, "%s_recomputed", name->text);
-	for (uint32_t i = 0; i < r->tensors.n; i++)
-		if (!strcmp(r->tensors.at[i].name->text, text)) {
-			text = arena_text(r->work->keep, "%s_again", text);
-			i = 0;
-		}
+	while (is_taken(r, name_of(r->work->names, text)))
+		text = arena_text(r->work->keep, "%s_again", text);
 	return name_of(r->work->names, text);
 }
 

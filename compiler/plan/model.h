@@ -82,7 +82,7 @@ struct model {
 	uint32_t ndims, batch, tokens;   /* batch, tokens: their indices */
 	uint64_t layers;                 /* copies of the repeated block; 1 if there is none */
 	struct span layers_span;
-	uint32_t layers_dim;             /* that says how often it repeats; NO_ID: no repeated block */
+	uint32_t layers_dim;             /* how often it repeats; NO_ID: no repeated block */
 	uint32_t vocab;                  /* dim that vocab_pad_to pads, of the loss; or NO_ID */
 	struct model_call *calls;        /* before, repeat, after; each in text order */
 	uint32_t ncalls, nvalues;

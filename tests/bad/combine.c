@@ -42,7 +42,8 @@ enum knob {
 
 struct mix {
 	long long at[KNOBS];
-	bool gpt, zero, sequence, pipeline, swapped;
+	enum family { GPT, LLAMA, RING, FAMILIES } family;
+	bool zero, sequence, pipeline, swapped;
 	const char *zero_over, *schedule, *layers, *reduce, *gather, *dims, *rule, *recompute,
 		*attention, *precision;
 };
@@ -66,7 +67,7 @@ static void draw_sizes(struct mix *m)
 	at[CHUNKS] = at[PP] > 1 && one_in(3) ? 2 : 1;
 	at[LAYERS] = at[PP] * at[CHUNKS] * PICK(tiny);
 	at[HEADS] = at[TP] * PICK(small);
-	at[COPIES] = !m->gpt && at[TP] % 2 == 0 && one_in(3) ? 2 : 1;
+	at[COPIES] = m->family == LLAMA && at[TP] % 2 == 0 && one_in(3) ? 2 : 1;
 	at[KV_HEADS] = at[COPIES] > 1 ? at[TP] / at[COPIES] : at[HEADS];
 	if (at[COPIES] > 1 && at[HEADS] == at[KV_HEADS])
 		at[HEADS] *= 2;
@@ -87,27 +88,34 @@ static void draw_words(struct mix *m)
 	static const char *const over[] = {"dp", "dp * replicas", "dp"};
 	static const char *const reduce[] = {"", "reduce = step", "reduce = micro_batch"};
 	static const char *const gather[] = {"", "gather = use,", "gather = step,"};
-	static const char *const gpt_dims[] = {"", "", " dims [heads, ffn]", " dims [vocab]"};
-	static const char *const llama_dims[] = {"", "", "", " dims [heads, kv_heads, ffn]"};
-	static const char *const gpt_rule[] = {"", "", "layer.mlp.c_proj : ffn -> whole"};
-	static const char *const llama_rule[] = {"", "", "layer.mlp.up_proj : ffn -> whole",
-						 "model.embed_tokens : vocab -> whole"};
+	static const char *const dims[FAMILIES][4] = {
+		{"", "", " dims [heads, ffn]", " dims [vocab]"},
+		{"", "", "", " dims [heads, kv_heads, ffn]"},
+		{"", "", " dims [b]", " dims [d, v]"}};
+	static const char *const rules[FAMILIES][4] = {
+		{"", "", "", "layer.mlp.c_proj : ffn -> whole"},
+		{"", "", "layer.mlp.up_proj : ffn -> whole", "model.embed_tokens : vocab -> whole"},
+		{"", "", "layer.down : d -> whole", "gate : d -> whole"}};
 	static const char *const recompute[] = {"none", "block", "selective(mlp)",
 						"selective(attention.core, mlp)",
 						"block on stage 0", "none on stage 0"};
-	static const char *const precision[] = {"fp32", "fp64", "mixed_bf16", "mixed_bf16_16b"};
+	static const char *const precision[] = {
+		"precision = fp32", "precision = fp64", "precision = mixed_bf16",
+		"precision = mixed_bf16_16b", "precision = pure_bf16",
+		"precision {\n  compute = bf16, params = bf16, gradients = fp32\n"
+		"  gradient_wire = bf16, partial_wire = fp32, optimizer = fp32, loss = fp32\n}"};
 
 	m->zero_over = PICK(over);
 	m->schedule = m->at[CHUNKS] > 1 ? "interleaved_1f1b" : one_in(2) ? "1f1b" : "gpipe";
 	m->layers = one_in(2) ? "even" : "spread";
 	m->reduce = PICK(reduce);
 	m->gather = PICK(gather);
-	m->dims = m->gpt ? PICK(gpt_dims) : PICK(llama_dims);
-	m->rule = m->dims[0] ? "" : m->gpt ? PICK(gpt_rule) : PICK(llama_rule);
+	m->dims = PICK(dims[m->family]);
+	m->rule = m->dims[0] ? "" : PICK(rules[m->family]);
 	if (m->dims[0] && m->at[COPIES] > 1)
 		m->dims = "";
 	m->recompute = PICK(recompute);
-	m->attention = "tiled";
+	m->attention = one_in(2) ? "tiled" : "stored";
 	m->precision = PICK(precision);
 }
 
@@ -126,8 +134,9 @@ static void settle(struct mix *m)
 
 static struct mix draw(bool wild)
 {
-	struct mix m = {.gpt = one_in(2), .zero = one_in(2), .pipeline = one_in(2)};
+	struct mix m = {.zero = one_in(2), .pipeline = one_in(2)};
 
+	m.family = (enum family)below(FAMILIES);
 	m.swapped = one_in(3);
 	draw_sizes(&m);
 	m.sequence = m.at[TP] > 1 && one_in(2);
@@ -152,22 +161,55 @@ static struct mix draw(bool wild)
 
 /* ---- text ---------------------------------------------------------------------------------- */
 
-static void put_model(struct text *out, const struct mix *m)
+/* Of no known family: tensors pass by its layers, a table is used twice. */
+static const char ring[] =
+	"architecture ring {\n"
+	"  size { n, a, b, c = a / b, d, v }\n"
+	"  tensor dims [b, d, v]\n"
+	"  e = lookup(tokens, v -> a) as \"table\"\n"
+	"  s = rmsnorm(e, eps = 1e-5) as \"first_norm\"\n"
+	"  g = linear(s, a -> d) as \"gate\"\n"
+	"  x = e\n"
+	"  repeat n as \"ring.{layer}\" {\n"
+	"    attention {\n"
+	"      h = rmsnorm(x, eps = 1e-5) as \"norm\"\n"
+	"      q = linear(h, a -> [b, c]) as \"ask\"\n"
+	"      k = linear(h, a -> [b, c]) as \"offer\"\n"
+	"      t = linear(h, a -> [b, c], bias = true) as \"hand\"\n"
+	"      core { o = attend(q, k, t, mask = causal) }\n"
+	"      x = x + linear(o, [b, c] -> a) as \"join\"\n"
+	"    }\n"
+	"    mlp { x = x + linear(gelu(linear(x, a -> d) as \"up\"), d -> a) as \"down\" }\n"
+	"  }\n"
+	"  x    = x * s + e + linear(silu(g), d -> a) as \"skip\"\n"
+	"  loss = cross_entropy(linear(x, a -> v) tied \"table\", targets)\n"
+	"}\n";
+
+static void put_ring(struct text *out, const struct mix *m)
 {
 	const long long *at = m->at;
 
-	text_add(out, "model m : arch.%s {\n  layers = %lld\n", m->gpt ? "gpt" : "llama",
+	text_add(out, "%smodel m : ring {\n  n = %lld\n  a = 4 * %lld\n  b = %lld\n", ring,
+		 at[LAYERS], at[HEADS], at[HEADS]);
+	text_add(out, "  d = %lld\n  v = %lld\n  vocab_pad_to = %lld\n}\n", at[FFN], at[VOCAB],
+		 at[PAD]);
+}
+
+static void put_known(struct text *out, const struct mix *m)
+{
+	const long long *at = m->at;
+
+	text_add(out, "model m : arch.%s {\n  layers = %lld\n", m->family == GPT ? "gpt" : "llama",
 		 at[LAYERS]);
 	text_add(out, "  embed = 4 * %lld\n  heads = %lld\n  ffn = %lld\n", at[HEADS], at[HEADS],
 		 at[FFN]);
 	text_add(out, "  vocab = %lld\n  vocab_pad_to = %lld\n  context = 64, norm_eps = 1e-5\n",
 		 at[VOCAB], at[PAD]);
-	if (m->gpt)
+	if (m->family == GPT)
 		text_add(out, "  dropout = 0 %%\n");
 	else
 		text_add(out, "  kv_heads = %lld, rope_base = 10_000\n", at[KV_HEADS]);
-	text_add(out, "  tied_embeddings = %s\n}\nprecision = %s\n", m->swapped ? "true" : "false",
-		 m->precision);
+	text_add(out, "  tied_embeddings = %s\n}\n", m->swapped ? "true" : "false");
 }
 
 static void put_split(struct text *out, const struct mix *m)
@@ -179,7 +221,7 @@ static void put_split(struct text *out, const struct mix *m)
 		text_add(out, "  zero %lld over %s { %s prefetch = %lld }\n", at[STAGE],
 			 m->zero_over, m->gather, at[PREFETCH]);
 	text_add(out, "  tensor over tp%s", m->dims);
-	if (!m->gpt && at[COPIES] != 1)
+	if (m->family == LLAMA && at[COPIES] != 1)
 		text_add(out, " { kv_heads = replicate(%lld) }", at[COPIES]);
 	text_add(out, "\n");
 	if (m->sequence)
@@ -197,7 +239,7 @@ static void put(struct text *out, const struct mix *m)
 	const long long *at = m->at;
 
 	text_add(out, "plan p\nedition 1\nimport cpu from \"std/devices/cpu.plan\"\n"
-		      "import arch from \"std/architectures.plan\"\n"
+		      "import arch from \"std/architectures.plan\"\nallow W0506\n"
 		      "cluster c { node { devices = %lld of cpu.core { memory = 4096 TiB } } }\n",
 		 at[DEVICES]);
 	if (m->swapped)
@@ -206,7 +248,11 @@ static void put(struct text *out, const struct mix *m)
 	else
 		text_add(out, "mesh { pp = %lld, dp = %lld, replicas = %lld, tp = %lld }\n",
 			 at[PP], at[DP], at[REPLICAS], at[TP]);
-	put_model(out, m);
+	if (m->family == RING)
+		put_ring(out, m);
+	else
+		put_known(out, m);
+	text_add(out, "%s\n", m->precision);
 	put_split(out, m);
 	text_add(out, "memory { recompute = %s, attention = %s }\n", m->recompute, m->attention);
 	text_add(out, "train {\n  seq_len = %lld tokens\n  micro_batch = %lld seq\n"

@@ -88,6 +88,12 @@ chunks='pipeline over pp { schedule = interleaved_1f1b, chunks = 2 }'
 compare chunks_past 4 "tensor over tp\n  $chunks" \
 	'pp = 2 within node, tp = 2 within node' '' ring.plan
 
+# Half as many bytes over wires of bf16.
+types='compute = fp32, params = fp32, gradients = fp32, optimizer = fp32, loss = fp32'
+types="$types, gradient_wire = bf16, partial_wire = bf16"
+compare wires 4 'data over dp\n  tensor over tp' 'dp = 2 within node, tp = 2 within node' \
+	"s/^precision = .*/precision { $types }/"
+
 # What is computed again has its collectives again.
 compare again 2 'tensor over tp' 'tp = 2 within node' 's/^train/memory { recompute = block }\n&/'
 finish

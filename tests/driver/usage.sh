@@ -29,6 +29,8 @@ wrong '`planc fmt` does not take `-P`' fmt -P micro=2 tiny.plan
 wrong 'there is no lint `W9999`' check -D W9999 tiny.plan
 wrong 'needs a folder' emit tiny.plan
 wrong 'needs a folder' build tiny.plan
+wrong '`planc rehearse` does not take `-o`' rehearse tiny.plan -o out.d
+wrong 'too many operands' rehearse tiny.plan big.plan
 wrong '`planc show` cannot show `nothing`' show nothing tiny.plan
 wrong '`planc list` cannot list `nothing`' list nothing
 wrong 'there is no block `nothing`' list settings nothing
@@ -36,7 +38,7 @@ wrong 'there is no code `E9999`' explain E9999
 wrong 'there is no completion for `csh`' completion csh
 wrong 'has no parameter `macro`' check -P macro=2 tiny.plan
 wrong 'NAME=VALUE' check -P micro tiny.plan
-for later in fix lsp probe rehearse search view; do
+for later in fix lsp probe search view; do
 	wrong "\`planc $later\` is not in this version" $later tiny.plan
 done
 wrong '`planc show cost` is not in this version' show cost tiny.plan

@@ -13,7 +13,10 @@ mesh() {
 	printf '%s' "s/^mesh .*/mesh { $1 }/; s/^split .*/split { $2 }/"
 }
 
-# pair SAYS A B: the verdict of diff, and what the two programs trained
+# A wire of bf16 rounds as bf16 does.
+within_bf16() { within "$1" "$2" 2e-3 5e-2 3e-2 1; }
+
+# pair SAYS A B [BOUNDS]: the verdict of diff, and what the two programs trained
 pair() {
 	said=$("$planc" diff -q "$work/$2/program.plan" "$work/$3/program.plan" |
 		sed -n 's/^trained result: //p')
@@ -25,7 +28,7 @@ pair() {
 	}
 	case $said in
 	'same bits') same "$2" "$3" || failed=1 ;;
-	'within rounding') within_fp64 "$2" "$3" || failed=1 ;;
+	'within rounding') "${4:-within_fp64}" "$2" "$3" || failed=1 ;;
 	*)
 		if within_fp64 "$2" "$3" >"$work/apart"; then
 			echo "$2 and $3 are the same training"
@@ -100,6 +103,20 @@ pair 'within rounding' one padded
 one threads 's/{ memory = 256 MiB }/{ memory = 256 MiB, cores = 2 }/'
 pair 'within rounding' one threads
 
+wire() {
+	printf '%s' "s/^precision = .*/precision { compute = fp32, params = fp32, gradients = fp32,"
+	printf '%s' " optimizer = fp32, loss = fp32, $1 = bf16 }/"
+}
+build dp2_fp32 $plan fp32 2 - 1
+build dp2_wire $plan fp32 2 - 1 "$(wire gradient_wire)"
+pair 'within rounding' dp2_fp32 dp2_wire within_bf16
+build cut_fp32 $plan fp32 2 - 1 "$(mesh 'tp = 2 within node' "$tensor")"
+build cut_wire $plan fp32 2 - 1 "$(mesh 'tp = 2 within node' "$tensor"); $(wire partial_wire)"
+pair 'within rounding' cut_fp32 cut_wire within_bf16
+build one_fp32 $plan fp32 1 - 1
+build one_wire $plan fp32 1 - 1 "$(wire gradient_wire)"
+pair 'same bits' one_fp32 one_wire
+
 # ---- another training
 while read -r name change; do
 	one "$name" "$change"
@@ -118,6 +135,5 @@ tied s/tied_embeddings = false/tied_embeddings = true/
 steps s/^  steps .*/  steps = 7/
 share s/^  seed.*/&\n  validate { every = 100, share = 20 % }/
 END
-build fp32 $plan fp32 1 - 1
-pair 'another training' one fp32
+pair 'another training' one one_fp32
 exit $failed

@@ -38,4 +38,45 @@ if same free below >/dev/null; then
 	echo 'a clip of 0.01 changes nothing'
 	failed=1
 fi
+
+# 768 weights at 1.0, 100 steps at 6e-4: with a master copy most move, in bf16 alone none does, and
+# rounded by chance they move as far on average as in fp32.
+plan=equal/gpt.plan steps=100
+wide='s/^  embed .*/  embed = 768, ffn = 16/; s/^  heads .*/  heads = 12/; s/256 MiB/1 GiB/
+s/^  layers .*/  layers = 1/; s/lr = 1e-3/lr = 6e-4/; /^  schedule/d
+s/^  global_batch .*/  global_batch = 2 seq/; s/dropout *= 10 %/dropout = 0 %/'
+types='compute = bf16, params = bf16, gradients = bf16, optimizer = bf16, loss = fp32'
+build fp32 $plan fp32 1 - 2 "$wide"
+build master $plan mixed_bf16_16b 1 - 2 "$wide"
+build chance $plan pure_bf16 1 - 2 "$wide"
+build nearest $plan fp32 1 - 2 "$wide; s/^precision = .*/precision { $types }/"
+
+# moved NAME: how many of the first norm's weights moved; how far on average, in the direction of
+# fp32, as a share of what they move there
+ones() {
+	file=$work/$1/weights
+	length=$(od -An -tu8 -N8 "$file" | tr -d ' ')
+	from=$(dd if="$file" bs=1 skip=8 count="$length" 2>"$work/said" |
+		sed -n 's/.*h\.0\.ln_1\.weight":{[^}]*"data_offsets":\[\([0-9]*\),.*/\1/p')
+	od -An -v -tf4 -w4 -j $((8 + length + from)) -N $((4 * 768)) "$file"
+}
+moved() {
+	ones fp32 >"$work/want"
+	ones "$1" | paste "$work/want" - | awk '
+		{ n += $2 != 1; far += $1 > 1 ? $1 - 1 : 1 - $1; at += $1 > 1 ? $2 - 1 : 1 - $2 }
+		END { printf "%d %.2f\n", n, (far > 0 ? at / far : 0) }'
+}
+
+# moves NAME LEAST MOST: how many; on average 0.6 to 1.4 of the way unless none may
+moves() {
+	said=$(moved "$1")
+	echo "$1: weights that moved, and how far: $said"
+	echo "$said" | awk -v least="$2" -v most="$3" '
+		{ exit !($1 >= least && $1 <= most && (most == 0 || ($2 > 0.6 && $2 < 1.4))) }' ||
+		failed=1
+}
+moves fp32 768 768
+moves master 385 768
+moves nearest 0 0
+moves chance 385 768
 exit $failed

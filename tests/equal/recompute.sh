@@ -76,7 +76,10 @@ forms=
 in_lanes=4
 split lanes 1 fp64 1 "dp = 1 $within" "$data"
 in_lanes=-
-split half 1 mixed_bf16 2 "dp = 1 $within" "$data"
+forms=$mix
+wire='precision { compute = bf16, params = bf16, gradients = fp32, partial_wire = fp32'
+split wire 2 mixed_bf16 2 "tp = 2 $within" "$tensor, sequence over tp" \
+	"s/^precision = .*/$wire, optimizer = fp32, loss = fp32 }/"
 
 # One stage of two; the same bits, and the first stage, which holds the most, gets smaller.
 layout first 2 fp32 1 "pp = 2 $within" 'pipeline over pp' 'recompute = block on stage 0'

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # faults.sh PLANC COMPARE: well-known faults of parallel training, planted one at a time into the
-# emitted C of seven layouts. The comparison of layouts must find each.
+# emitted C of eight layouts. The comparison of layouts must find each.
 set -u
 planc=$1 compare=$2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -9,6 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 . "$here/lib.sh"
 failed=0 found=0
+replicas= # the comparison is to find it, not the program itself
 within='within node'
 
 # plan MESH SPLIT MICRO [SED]: ../equal/gpt.plan in double: dropout, biases, a padded vocabulary, a
@@ -30,20 +31,21 @@ layout() {
 	one=
 	case $1 in
 	sequence)
-		mesh="dp = 2 $within, tp = 2 $within" rest='data over dp, tensor over tp, sequence over tp'
+		mesh="dp = 2 $within, tp = 2 $within"
+		rest='data over dp, tensor over tp, sequence over tp'
 		plan "$mesh" "$rest, zero 1 over dp" 1 >"$2/layout.plan"
 		plan "$mesh" "$rest" 1 >"$2/bits.plan"
 		;;
 	stages)
 		mesh="dp = 2 $within"
-		plan "pp = 2 $within, $mesh" 'data over dp, pipeline over pp { schedule = gpipe }' 1 \
-			>"$2/layout.plan"
+		rest='pipeline over pp { schedule = gpipe }'
+		plan "pp = 2 $within, $mesh" "data over dp, $rest" 1 >"$2/layout.plan"
 		plan "$mesh" 'data over dp' 1 >"$2/bits.plan"
 		;;
 	chunks)
 		one='s/^  layers  *=.*/  layers = 4/'
-		plan "pp = 2 $within" 'pipeline over pp { schedule = interleaved_1f1b, chunks = 2 }' 2 \
-			"$one" >"$2/layout.plan"
+		rest='pipeline over pp { schedule = interleaved_1f1b, chunks = 2 }'
+		plan "pp = 2 $within" "$rest" 2 "$one" >"$2/layout.plan"
 		plan "dp = 1 $within" 'data over dp' 2 "$one" >"$2/bits.plan"
 		;;
 	three)
@@ -66,6 +68,14 @@ $one" >"$2/bits.plan"
 			>"$2/layout.plan"
 		plan "dp = 1 $within" 'data over dp' 2 >"$2/bits.plan"
 		;;
+	narrow)
+		one='s/^precision = .*/precision = mixed_bf16/'
+		mesh="dp = 2 $within, tp = 2 $within" rest='data over dp, tensor over tp'
+		plan "$mesh" "$rest, zero 1 over dp" 1 "$one" >"$2/layout.plan"
+		plan "$mesh" "$rest" 1 "$one" >"$2/bits.plan"
+		plan "$mesh" "$rest, zero 1 over dp" 1 >"$2/layout64.plan"
+		plan "dp = 1 $within" 'data over dp' 1 >"$2/one64.plan"
+		;;
 	esac
 	plan "dp = 1 $within" 'data over dp' 1 "$one" >"$2/one.plan"
 }
@@ -73,7 +83,8 @@ $one" >"$2/bits.plan"
 # where SAID: kinds of difference, in one line
 where() {
 	echo "$1" | sed -n -e 's/^\(ended with exit code [0-9]*\).*/ \1/p' \
-		-e 's/^other bits.*/ bits/p' -e 's/^fp64 \([a-z ]*\): .*: TOO MUCH/, \1/p' | tr -d '\n'
+		-e 's/^other bits.*/ bits/p' \
+		-e 's/^[bf][fp][0-9]* \([a-z ]*\): .*: TOO MUCH/, \1/p' | tr -d '\n'
 }
 
 # fault NAME LAYOUT FILE SED [bits]: must be found; `bits`: and is within the bounds, as an order of
@@ -101,14 +112,14 @@ fault() {
 	rm -rf "${work:?}/$1"
 }
 
-for name in sequence stages chunks three uneven slices recompute; do
+for name in sequence stages chunks three uneven slices recompute narrow; do
 	mkdir "$work/$name"
 	layout $name "$work/$name"
 	said=$(compared "$work/$name") || {
 		echo "$name: the right program is not equal to its twins: $said"
 		exit 1
 	}
-	echo "$name: $(echo "$said" | grep 'at most' | sed 's/^fp64 //' | tr '\n' ' ')"
+	echo "$name: $(echo "$said" | grep 'at most' | tr '\n' ' ')"
 done
 
 update='/^int update_weights/,/^}/'
@@ -149,8 +160,9 @@ fault norm_of_one_stage stages model.c 's/GROUP_pp, norm_words/GROUP_dp, norm_wo
 fault last_micro_batch_only stages model.c \
 	'/\.c = layer_mlp_c_proj_weight_grad,/,/}));/{/accumulate = true/d}'
 fault schedule_by_micro_batch stages schedule.c 's/\.warmup = 2/.warmup = 2 * 6/'
+reversed='\&(struct rt_at){.micro_batch = 5 - at->micro_batch}'
 fault micro_batches_reversed stages model.c \
-	's/rt_load_batch(rt, 0, at,/rt_load_batch(rt, 0, \&(struct rt_at){.micro_batch = 5 - at->micro_batch},/' bits
+	"s/rt_load_batch(rt, 0, at,/rt_load_batch(rt, 0, $reversed,/" bits
 fault chunks_swapped chunks schedule.c \
 	's/\(chunks_0\[\] = {\){0, 1}, {2, 1}/\1{2, 1}, {0, 1}/'
 fault mask_of_another_chunk chunks model.c 's/at->layer + at->shift/at->layer/'
@@ -177,10 +189,16 @@ fault mean_of_means uneven model.c '/rt_cross_entropy_backward_f64/,/}));/{/}));
 	loss_sums[0] /= loss_sums[1], loss_sums[1] = 1;'
 fault count_of_one_rank uneven model.c '/rt_all_reduce(rt, 0, GROUP_dp, loss_sums,/,/;/d'
 fault every_target_counts uneven model.c '/targets\[i\] = -1/d; /sample % 4/d'
-fault weights_of_the_last_step slices model.c 's/if (at->micro_batch == 0)/if (at->micro_batch == 1)/'
+fault weights_of_the_last_step slices model.c \
+	's/if (at->micro_batch == 0)/if (at->micro_batch == 1)/'
 fault bucket_not_reduced slices model.c \
 	'/rt_reduce_scatter(.*, layer_ln_1_bias_grad_bucket,/{N;d}'
 fault mask_drawn_anew recompute model.c \
 	'/^int layer_backward/,/^}/{/rt_attend_forward/,/}));/s/1 + at->layer/2 + at->layer/;}'
+fault norm_of_one_rank_bf16 narrow model.c '/rt_all_reduce(rt, 0, GROUP_dp_tp, norm_words,/,/;/d'
+fault bias_added_by_each_bf16 narrow model.c \
+	's/rt_index(rt, GROUP_tp) == 0 ? \(layer_mlp_c_proj_bias\) : NULL/\1/'
+fault mask_by_local_head_bf16 narrow model.c \
+	's/\.first_head = rt_index(rt, GROUP_tp) \* N_HEADS_TP/.first_head = 0/'
 echo "$found faults found"
 exit $failed

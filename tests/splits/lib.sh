@@ -6,12 +6,14 @@ root=$(cd "$(dirname "$planc")/.." && pwd)
 link=$(cat "$root/lib/planc/link.txt")
 mkdir -p "$work/kept"
 export OMP_WAIT_POLICY=passive # more threads than cores
+replicas='--check-replicas 1'
 
 # 68 windows of 16 bytes: digits and line ends.
 [ -f "$work/data" ] || seq 1 300 >"$work/data"
 
-# masked FOLDER: in model.c, targets that do not count, by the number of their sample in the step: all
-# of every fourth sample, of others up to four, so that ranks and micro-batches have unequal numbers
+# masked FOLDER: in model.c, targets that do not count, by the number of their sample in the step:
+# all of every fourth sample, of others up to four, so that ranks and micro-batches have unequal
+# numbers
 masked() {
 	sed -i '/\.targets = targets/,/}));/{/}));/a\
 	for (int64_t i = 0; i < N_BATCH * N_TOKENS; i++) {\
@@ -34,7 +36,8 @@ trained() {
 	at=$1
 	shift
 	timeout 120 "$at/program" --quiet --data "$work/data" --log "$at/log" \
-		--save "$at/weights" --dump-gradients "$at/gradients" "$@" >"$at/said" 2>&1
+		--save "$at/weights" --dump-gradients "$at/gradients" $replicas "$@" \
+		>"$at/said" 2>&1
 }
 
 # planted FOLDER FILE SED: a change of the emitted text
@@ -75,17 +78,15 @@ made() {
 	}
 }
 
-# kept PLAN: the folder of this plan's program, made once. Another process may be making it.
-kept() {
-	folder=$work/kept/$(cksum <"$1" | tr ' ' -)
+# once FOLDER COMMAND...: prints the folder, in which the command has run once. Another process may
+# be running it.
+once() {
+	folder=$1
+	shift
 	if mkdir "$folder" 2>/dev/null; then
-		cp "$1" "$folder/program.plan"
-		made "$folder" >"$folder/failed" || {
-			touch "$folder/ended"
-			echo "$folder"
-			return 1
-		}
-		rm "$folder/failed"
+		"$@" "$folder" >"$folder/failed.new"
+		code=$?
+		[ $code -eq 0 ] || mv "$folder/failed.new" "$folder/failed"
 		touch "$folder/ended"
 	fi
 	waited=0
@@ -98,10 +99,38 @@ kept() {
 	[ ! -f "$folder/failed" ]
 }
 
+made_of() { # PLAN FOLDER
+	cp "$1" "$2/program.plan"
+	made "$2"
+}
+
+# kept PLAN: the folder of this plan's program
+kept() {
+	once "$work/kept/$(cksum <"$1" | tr ' ' -)" made_of "$1"
+}
+
+made_exact() { # ONE WIDE FOLDER
+	cp "$2/program" "$3/program"
+	"$1/program" --quiet --data "$work/data" --steps 0 --save "$3/first" >"$3/said" 2>&1 &&
+		trained "$3" --init "$3/first"
+}
+
+# exact ONE WIDE: the folder of what WIDE, ONE in fp64, makes of the weights that ONE starts from
+exact() {
+	once "$1-exact" made_exact "$1" "$2"
+}
+
+# validated FOLDER: the losses of held-out data
+validated() {
+	sed -n 's/.*"validation_loss":\([^,}]*\).*/\1/p' "$1/log" >"$1/validated"
+}
+
 # same A B: every loss, norm, gradient and weight to the bit
 same() {
+	validated "$1"
+	validated "$2"
 	"$compare" log "$1/log" "$2/log" 0 0 && cmp "$1/gradients" "$2/gradients" &&
-		cmp "$1/weights" "$2/weights"
+		cmp "$1/weights" "$2/weights" && cmp "$1/validated" "$2/validated"
 }
 
 # bounds PRECISION: loss, norm, gradients, weights, by README.md
@@ -109,34 +138,59 @@ bounds() {
 	case $1 in
 	fp64) echo 1e-10 1e-10 1e-9 1e-8 ;;
 	fp32) echo 1e-5 1e-4 1e-5 2e-5 ;;
-	bf16) echo 2e-3 5e-2 1e-1 1 ;;
+	bf16) echo 2e-3 5e-2 - 3e-3 ;;
+	wire) echo 2e-3 5e-2 1e-1 1e-3 ;;
 	esac
 }
 
-# precision PLAN: the narrowest type in it
+# precision PLAN: the narrowest type in it; `wire`: where nothing but what is sent is bf16, so that
+# one rank has no rounding to compare with
 precision() {
+	if grep '^precision' "$1" | grep -q 'compute = fp32.* = bf16'; then
+		echo wire
+		return
+	fi
 	for type in bf16 fp32 fp64; do
 		! grep '^precision' "$1" | grep -q "$type" || break
 	done
 	echo "$type"
 }
 
-# within PLAN A B: every line begins with the precision
+# near A B LOSS: as many losses of held-out data, each within this bound
+near() {
+	validated "$1"
+	validated "$2"
+	paste "$1/validated" "$2/validated" | awk -v most="$3" '
+		NF != 2 || $2 / $1 - 1 > most || 1 - $2 / $1 > most {
+			bad = 1
+			print "validation: " $0
+		}
+		END { exit bad }'
+}
+
+# within PLAN A B EXACT: every line begins with the precision. EXACT: folder of A in fp64, for bf16
 within() {
-	kind=$(precision "$1") want=$2 got=$3
+	kind=$(precision "$1") want=$2 got=$3 exact=$4
 	set -- $(bounds "$kind")
 	{
-		"$compare" log "$want/log" "$got/log" "$1" "$2"
-		"$compare" gradients "$want/gradients" "$got/gradients" "$3"
+		if [ "$kind" = bf16 ]; then
+			sh "$here/steps.sh" "$exact/log" "$want/log" "$got/log" "$1" "$2"
+			sh "$here/../equal/rounding.sh" "$compare" "$exact/gradients" \
+				"$want/gradients" "$got/gradients"
+		else
+			"$compare" log "$want/log" "$got/log" "$1" "$2"
+			"$compare" gradients "$want/gradients" "$got/gradients" "$3"
+		fi
 		"$compare" weights "$want/weights" "$got/weights" "$4"
+		near "$want" "$got" "$1" || echo 'validation: TOO MUCH'
 	} >"$got/compared" 2>&1
 	sed "s/^/$kind /" "$got/compared"
 	[ "$(grep -c ', at most ' "$got/compared")" -eq 4 ] &&
 		! grep -q 'TOO MUCH' "$got/compared"
 }
 
-# remembered FOLDER: the bytes that planc predicts are those of the fullest rank; `made` has seen that
-# every rank has what its tables say
+# remembered FOLDER: the bytes that planc predicts are those of the fullest rank; `made` has seen
+# that every rank has what its tables say
 remembered() {
 	predicted=$(sed -n 's/.*"arena_bytes": \([0-9]*\).*/\1/p' "$1/manifest.json")
 	most=$(sed -n 's/.*"ranks":{"arena":\[\([0-9,]*\)\].*/\1/p' "$1/log" | tr , '\n' |
@@ -166,16 +220,23 @@ compared() {
 		cat "$1/said"
 		differs=1
 	}
-	within "$1/layout.plan" "$one" "$1" || differs=1
-	[ -f "$1/layout64.plan" ] || return $differs
+	[ -f "$1/layout64.plan" ] || {
+		within "$1/layout.plan" "$one" "$1" - || differs=1
+		return $differs
+	}
 	wide=$(kept "$1/layout64.plan") || {
 		echo "in fp64: $(cat "$wide/failed")"
 		return 1
 	}
-	one=$(kept "$1/one64.plan") || {
-		echo "twin on one rank in fp64: $(cat "$one/failed")"
+	one64=$(kept "$1/one64.plan") || {
+		echo "twin on one rank in fp64: $(cat "$one64/failed")"
 		return 1
 	}
-	within "$1/layout64.plan" "$one" "$wide" || differs=1
+	start=$(exact "$one" "$one64") || {
+		echo "in fp64 from the same weights: $(cat "$start/said")"
+		return 1
+	}
+	within "$1/layout.plan" "$one" "$1" "$start" || differs=1
+	within "$1/layout64.plan" "$one64" "$wide" - || differs=1
 	return $differs
 }

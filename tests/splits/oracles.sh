@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# oracles.sh PLANC COMPARE: figures with known answers in programs whose gradients, logits or targets
-# are written by the test, and that the well-known wrong answers are not given.
+# oracles.sh PLANC COMPARE: figures with known answers in programs whose gradients, logits or
+# targets are written by the test, and that the well-known wrong answers are not given.
 set -u
 planc=$1 compare=$2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -121,11 +121,14 @@ cleared() {
 	echo "RT_TRY($1(rt, at)); sums[0] = kept[0]; sums[1] = kept[1]; }"
 }
 
-# planted_at NAME FUNCTION MESH SPLIT CODE [SED]: as FUNCTION begins, gradients are zero, then CODE's
+# planted_at NAME FUNCTION MESH SPLIT CODE [SED]: as FUNCTION begins, gradients are zero, then those
+# of CODE
 planted_at() {
 	emitted "$1" "$3" "$4" "${6:-}"
 	begin=begin_step
-	case $3 in *pp*) begin='(rt_index(rt, GROUP_pp) ? begin_step_last : begin_step_first)' ;; esac
+	case $3 in
+	*pp*) begin='(rt_index(rt, GROUP_pp) ? begin_step_last : begin_step_first)' ;;
+	esac
 	insert "$2" 'RT_TRY(rt_' "$(cleared "$begin")
 $5"
 	run "$1"
@@ -145,8 +148,8 @@ reduced() {
 }
 
 # ---- the norm --------------------------------------------------------------------------------
-# Ones in three logical parameters, of which every tensor rank has the first: sqrt(3), not 2 (counted
-# by each) nor sqrt(2) (by none). The logged norm is divided by 16 tokens.
+# Ones in three logical parameters, of which every tensor rank has the first: sqrt(3), not 2
+# (counted by each) nor sqrt(2) (by none). The logged norm is divided by 16 tokens.
 ones='*(double *)HERE(layer_ln_1_weight_grad) = *(double *)HERE(layer_mlp_c_fc_weight_grad) = 1;
 if (rt_index(rt, GROUP_tp) == 1) *(double *)HERE(layer_mlp_c_fc_weight_grad) = 0;
 if (rt_index(rt, GROUP_tp) == 1) *(double *)HERE(layer_attn_c_attn_0_weight_grad) = 1;'
@@ -177,8 +180,8 @@ reduced four_stages_dp "pp = 2 $within, dp = 2 $within" \
 	'data over dp, pipeline over pp, zero 1 over dp' "$stages g[0] /= 2; g[1] /= 2;" &&
 	says four_stages_dp grad_norm 10.954452 16
 
-# A tied weight on two stages, each of which adds to both uses: squares 800 in all, 28.284, not 40 as
-# if it were two weights, nor 20 as if one use were dropped.
+# A tied weight on two stages, each of which adds to one use: squares 800 in all, 28.284, not 40 as
+# if it were two weights, nor 14 as if one use were dropped.
 both='double *g = HERE(wte_weight_grad), *h = HERE(wte_weight_tied_grad);'
 for split in '' ', zero 1 over dp'; do
 	for dp in 1 2; do
@@ -192,8 +195,9 @@ done
 reduced tied_one_stage "dp = 2 $within" 'data over dp' "$both g[0] = g[1] = h[0] = h[1] = 5;" &&
 	says tied_one_stage grad_norm 28.2842712 16
 
-# Two data ranks whose gradients add up to 0.8, clipped at 1: 0.8 and no clipping. Counted again over
-# the ranks it would be 1.131371, and clipped: with a large eps the factor shows in the weights.
+# Two data ranks whose gradients add up to 0.8, clipped at 1: 0.8 and no clipping. Counted again
+# over the ranks it would be 1.131371, and clipped: with a large eps the factor shows in the
+# weights.
 part='{ double *g = HERE(layer_mlp_c_fc_weight_grad); g[0] = 0.4 * 16; }'
 for split in '' ', zero 1 over dp' ', tensor over tp'; do
 	name=clip_$(echo "$split" | tr -dc 'a-z0-9')
@@ -219,7 +223,8 @@ logits[i] = i % 2 + 2 * (int)rt_index(rt, GROUP_tp);'
 for split in '' ', sequence over tp'; do
 	for dp in 1 2; do
 		name=halves_dp$dp$(echo "$split" | tr -dc 'a-z0-9')
-		emitted $name "dp = $dp $within, tp = 2 $within" "data over dp, tensor over tp$split"
+		emitted $name "dp = $dp $within, tp = 2 $within" \
+			"data over dp, tensor over tp$split"
 		insert head_forward 'RT_TRY(rt_run(rt, 0, &rt_vocab_max_f64' "$fill"
 		run $name && says $name loss 0.4401897
 	done
@@ -284,4 +289,59 @@ for split in 'zero 1 over dp' 'zero 2 over dp' 'zero 3 over dp' 'zero 3 over dp 
 		run $name && equal alone $name && echo "$name: the gradient once"
 	done
 done
+
+# ---- updates that are rounded away -----------------------------------------------------------
+# weights FILE NAME: the elements of a tensor of fp32, one a line
+weights() {
+	length=$(od -A n -t u8 -N 8 "$1" | tr -d ' ')
+	at=$(tail -c +9 "$1" | head -c "$length" |
+		sed "s/.*\"$2\":{[^}]*\"data_offsets\":\[\([0-9]*\),\([0-9]*\)\].*/\1 \2/")
+	tail -c +$((9 + length + ${at% *})) "$1" | head -c $((${at#* } - ${at% *})) |
+		od -A n -v -t f4 | tr -s ' ' '\n' | grep .
+}
+
+# moved NAME PRECISION: how many of 768 norm weights, all 1.0 at first, are another number in bf16
+# after 100 steps at a rate of 6e-4; bf16 has none between 1 and 1 + 2^-7, nor 1 - 2^-8
+moved() {
+	at=$work/$1
+	mkdir "$at"
+	cat >"$at/program.plan" <<-END
+		plan program
+		edition 1
+
+		import cpu from "std/devices/cpu.plan"
+
+		architecture thin {
+		  size { layers, wide, few, kinds }
+		  tensor dims [few]
+		  x = lookup(tokens, kinds -> wide) as "table"
+		  repeat layers as "layer.{layer}" {
+		    h = rmsnorm(x, eps = 1e-5) as "norm"
+		    x = x + linear(relu(linear(h, wide -> few) as "down"), few -> wide) as "up"
+		  }
+		  loss = cross_entropy(linear(x, wide -> kinds) as "head", targets)
+		}
+
+		cluster box { node { devices = 1 of cpu.core { memory = 256 MiB } } }
+		model small : thin { layers = 1, wide = 768, few = 4, kinds = 64 }
+		$2
+		train {
+		  seq_len = 8 tokens, global_batch = 4 seq, micro_batch = 4 seq, steps = 100, seed = 1
+		  optimizer = adamw { lr = 6e-4, weight_decay = 0 }
+		  data = bytes("data")
+		}
+	END
+	"$planc" emit -q "$at/program.plan" -o "$at" || exit 1
+	run "$1" || return
+	weights "$at/weights" layer.0.norm.weight | awk '
+		$1 >= 1 + 1 / 256 || $1 <= 1 - 1 / 512 { n++ }
+		END { print NR == 768 ? n + 0 : "of " NR }'
+}
+seq 1 300 >"$work/data"
+types='compute = bf16, params = bf16, gradients = bf16, loss = fp32, optimizer'
+master=$(moved master "precision { $types = fp32 }")
+none=$(moved no_master "precision { $types = bf16 }")
+chance=$(moved by_chance 'precision = pure_bf16')
+echo "768 weights in bf16: $master move with a master copy, $none without, $chance by chance"
+[ "$none" = 0 ] && [ "$master" -gt 384 ] && [ "$chance" -gt 384 ] || failed=1
 exit $failed

@@ -27,12 +27,11 @@ struct way {
 	int stages, chunks, layers;   /* of a pipeline; layers 0: as they divide */
 	bool spread;                  /* layers need not divide */
 	int least_stages, most_stages;
-	bool outer;                   /* data: ranks that have slices of one tensor are no neighbours */
+	bool outer;                   /* data: ranks with slices of one tensor are no neighbours */
 	bool untied;                  /* only with a head of its own */
 	bool axes;                    /* over two axes */
 	bool none;                    /* neither the statement nor its axis */
 	bool stored;                  /* only with stored attention */
-	bool waits;                   /* not emitted yet: never drawn */
 };
 extern const struct way ways[];
 extern const int nways;
@@ -45,8 +44,9 @@ struct base {
 	int layers, embed, heads, kv_heads, ffn, vocab, pad, context, dropout;
 	bool tied, qkv_bias, qk_norm;
 	bool masked;                  /* some targets are not counted */
+	bool validate;                /* not if masked: held-out samples have no number */
 	int tokens, batch, warmup, steps, seed;
-	const char *clip;
+	const char *clip, *rate;
 };
 
 /* dp: data ranks; shard: those that axis `dp` has, beside axis `rep`. */

@@ -125,10 +125,8 @@ static int table(void)
 			counts[i] += has[i];
 	}
 	for (int i = 0; i < nfeatures(); i++) {
-		bool waits = i < nways && ways[i].waits;
-		printf("%4d  %-9s  %s%s\n", counts[i], feature_kind(i), feature_text(i),
-		       waits ? ": passed over" : "");
-		missing += counts[i] == 0 && !waits;
+		printf("%4d  %-9s  %s\n", counts[i], feature_kind(i), feature_text(i));
+		missing += counts[i] == 0;
 	}
 	if (missing > 0)
 		printf("%d shown by no layout\n", missing);

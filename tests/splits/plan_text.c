@@ -120,12 +120,14 @@ static void put_train(FILE *out, const struct base *b, const struct layout *l)
 		b->tokens, b->batch, l->micro, b->steps);
 	if (l->lanes != 0)
 		fprintf(out, "  lanes        = %d\n", l->lanes);
+	if (b->validate)
+		fputs("  validate { every = 1, batches = 1, share = 40 % }\n", out);
 	fprintf(out,
-		"%s  optimizer    = adamw { lr = 1e-3, betas = [0.9, 0.99], eps = 1e-6, "
+		"%s  optimizer    = adamw { lr = %s, betas = [0.9, 0.99], eps = 1e-6, "
 		"weight_decay = 0.1 }\n"
 		"  schedule     = cosine { warmup = %d, final = 10 %% }\n"
 		"  seed         = %d\n  data         = bytes(\"data\")\n}\n",
-		b->clip, b->warmup, b->seed);
+		b->clip, b->rate, b->warmup, b->seed);
 }
 
 void put_plan(const char *folder, const char *name, const struct base *base,

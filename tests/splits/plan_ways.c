@@ -3,7 +3,8 @@
 
 /* Text and what follows it. */
 const struct way ways[] = {
-#define WAY(way_kind, way_weight, ...) {.kind = way_kind, .weight = way_weight, .text = __VA_ARGS__},
+#define WAY(way_kind, way_weight, ...)                                                             \
+	{.kind = way_kind, .weight = way_weight, .text = __VA_ARGS__},
 #include "ways.def"
 #undef WAY
 };

@@ -3,23 +3,24 @@
 #include "driver/rehearse/compare.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "base/vec.h"
+#include "driver/rehearse/scan_json.h"
+
+enum { DIMS = 8 };
 
 struct tensor {
 	const char *name, *at;
-	json_t *shape;
-	size_t count, width;
+	size_t shape[DIMS], ndims, count, width;
 };
 
 struct tensors {
-	json_t *header;
-	struct tensor *list;
-	uint32_t n;
+	struct tensor *at; /* a vec */
+	uint32_t n, room;
 	const char *data;
 	size_t size; /* of data */
 };
@@ -44,29 +45,49 @@ static size_t width_of(const char *dtype)
 	return strcmp(dtype, "F64") == 0 ? 8 : strcmp(dtype, "F32") == 0 ? 4 : 0;
 }
 
-static const char *take_tensor(struct tensors *out, const char *name, json_t *entry,
-			       struct arena *arena)
+static void take_shape(struct scan *scan, struct tensor *tensor)
 {
-	struct tensor tensor = {.name = plain(name), .count = 1};
-	const char *dtype;
-	json_int_t from, to;
-	json_t *dim;
-	size_t i;
+	tensor->count = 1;
+	scan_open(scan, '[');
+	while (scan_element(scan)) {
+		double size = scan_number(scan);
 
-	if (json_unpack(entry, "{s:s, s:o, s:[I, I]}", "dtype", &dtype, "shape", &tensor.shape,
-			"data_offsets", &from, &to) != 0)
-		return arena_text(arena, "tensor `%s` has no dtype, shape and data_offsets", name);
-	json_array_foreach(tensor.shape, i, dim)
-		tensor.count *= (size_t)json_integer_value(dim);
+		scan->faulty |= tensor->ndims == DIMS || !(size >= 0 && size < 1e15);
+		if (scan->faulty)
+			return;
+		tensor->shape[tensor->ndims++] = (size_t)size;
+		tensor->count *= (size_t)size;
+	}
+}
+
+/* {"dtype":"F32","shape":[2,3],"data_offsets":[0,24]} */
+static const char *take_tensor(struct tensors *out, const char *name, struct scan *scan)
+{
+	struct tensor tensor = {.name = plain(name)};
+	const char *dtype = "nothing", *key;
+	double ends[3] = {-1, -1, -1};
+	int n = 0;
+
+	scan_open(scan, '{');
+	while ((key = scan_key(scan)) != NULL) {
+		if (!strcmp(key, "dtype"))
+			dtype = scan_text(scan);
+		else if (!strcmp(key, "shape"))
+			take_shape(scan, &tensor);
+		else if (!strcmp(key, "data_offsets"))
+			for (scan_open(scan, '['); scan_element(scan); n += n < 2)
+				ends[n] = scan_number(scan);
+		else
+			scan_skip(scan);
+	}
 	tensor.width = width_of(dtype);
-	if (!tensor.width)
-		return arena_text(arena, "tensor `%s` is %s, not F32 or F64", name, dtype);
-	if (from < 0 || to < from || (size_t)to > out->size ||
-	    (size_t)(to - from) != tensor.count * tensor.width)
-		return arena_text(arena, "tensor `%s` does not fill its %lld bytes", name,
-				  (long long)(to - from));
-	tensor.at = out->data + from;
-	out->list[out->n++] = tensor;
+	if (!scan->faulty && !tensor.width)
+		return arena_text(scan->arena, "tensor `%s` is %s, not F32 or F64", name, dtype);
+	if (!(ends[0] >= 0 && ends[1] <= (double)out->size &&
+	      ends[1] - ends[0] == (double)tensor.count * (double)tensor.width))
+		return arena_text(scan->arena, "tensor `%s` does not fill its bytes", name);
+	tensor.at = out->data + (size_t)ends[0];
+	vec_push(scan->arena, out, tensor);
 	return NULL;
 }
 
@@ -75,23 +96,26 @@ static const char *take_header(struct tensors *out, const char *bytes, size_t si
 {
 	uint64_t length = 0;
 	const char *name, *fault = NULL;
-	json_t *entry;
+	struct scan scan;
 
 	for (size_t i = 0; i < 8 && i < size; i++)
 		length |= (uint64_t)(unsigned char)bytes[i] << (8 * i);
 	if (size < 8 || length > size - 8)
 		return "it ends inside its header";
-	out->header = json_loadb(bytes + 8, length, 0, NULL);
-	if (!json_is_object(out->header))
-		return "its header is no JSON object";
+	scan = scan_new(bytes + 8, length, arena);
 	out->data = bytes + 8 + length;
 	out->size = size - 8 - length;
-	out->list = ARENA_ARRAY(arena, struct tensor, json_object_size(out->header) + 1);
-	json_object_foreach(out->header, name, entry)
-		if (!fault && strcmp(name, "__metadata__") != 0)
-			fault = take_tensor(out, name, entry, arena);
-	qsort(out->list, out->n, sizeof *out->list, by_name);
-	return fault;
+	scan_open(&scan, '{');
+	while (!fault && (name = scan_key(&scan)) != NULL) {
+		if (strcmp(name, "__metadata__"))
+			fault = take_tensor(out, name, &scan);
+		else
+			scan_skip(&scan);
+	}
+	if (fault || !scan_done(&scan))
+		return fault ? fault : "its header is no JSON object";
+	qsort(out->at, out->n, sizeof *out->at, by_name);
+	return NULL;
 }
 
 static const char *read_tensors(const char *path, struct tensors *out, struct arena *arena)
@@ -124,11 +148,11 @@ static const char *unlike(const struct tensors *want, const struct tensors *got,
 			  struct arena *arena)
 {
 	for (uint32_t i = 0; i < want->n && i < got->n; i++) {
-		const struct tensor *a = &want->list[i], *b = &got->list[i];
+		const struct tensor *a = &want->at[i], *b = &got->at[i];
 
 		if (strcmp(a->name, b->name) != 0)
 			return arena_text(arena, "tensor `%s` against `%s`", a->name, b->name);
-		if (!json_equal(a->shape, b->shape))
+		if (a->ndims != b->ndims || memcmp(a->shape, b->shape, sizeof a->shape))
 			return arena_text(arena, "tensor `%s`: the shapes differ", a->name);
 	}
 	if (want->n == got->n && want->n > 0)
@@ -166,15 +190,16 @@ static void measure(const struct tensors *want, const struct tensors *got,
 	out->n = want->n;
 	out->worst = 0;
 	for (uint32_t i = 0; i < want->n; i++)
-		whole += squares(&want->list[i]);
+		whole += squares(&want->at[i]);
 	for (uint32_t i = 0; i < want->n; i++) {
-		double scale = fmax(sqrt(squares(&want->list[i])), 1e-3 * sqrt(whole));
-		double square = square_difference(&want->list[i], &got->list[i]);
+		double scale = fmax(sqrt(squares(&want->at[i])), 1e-3 * sqrt(whole));
+		double square = square_difference(&want->at[i], &got->at[i]);
 		double off = square == 0 ? 0 : sqrt(square) / scale;
-		const char *name = want->list[i].name;
+		const char *name = want->at[i].name;
 
 		apart += square;
-		out->all[i] = (struct tensor_difference){arena_copy(arena, name, strlen(name)), off};
+		out->all[i].name = arena_copy(arena, name, strlen(name));
+		out->all[i].off = off;
 		if (!(off <= worst) && !isnan(worst)) {
 			worst = off;
 			out->worst = i;
@@ -195,7 +220,5 @@ const char *tensors_compare(const char *want_path, const char *got_path,
 		fault = unlike(&want, &got, arena);
 	if (!fault)
 		measure(&want, &got, out, arena);
-	json_decref(want.header);
-	json_decref(got.header);
 	return fault;
 }

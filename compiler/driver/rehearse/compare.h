@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How far two trainings are apart: logs, gradients of the first step, weights at the end. Functions
- * that read files give NULL, or what is wrong with one. Used by `planc rehearse` and by the tests. */
+ * that read files give NULL, or what is wrong with one. `planc rehearse` and the tests use them. */
 #ifndef REHEARSE_COMPARE_H
 #define REHEARSE_COMPARE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a rehearsal shows beside equality: bytes of every class of ranks, messages between stages. */
+/* What a rehearsal shows beside equality: bytes of each class of ranks, messages between stages. */
 #include "driver/rehearse/rehearsal.h"
 
 #include "part/turns.h"

@@ -8,7 +8,7 @@
 
 struct bound {
 	const char *type;
-	double loss, norm, gradient, weights; /* weights 0: not bounded */
+	double loss, norm, gradient, weights, floor; /* bounds.def */
 };
 
 /* The bounds of a precision: those of its narrowest type. */
@@ -22,6 +22,7 @@ struct pair {
 	struct trial split, alone;
 	struct log_difference log;
 	struct tensor_difference gradient; /* the worst */
+	double loss_most, norm_most, gradient_most; /* what they may be off */
 	double weights;
 	uint32_t steps;
 	const char *fault; /* why there is nothing to compare, or NULL */
@@ -42,15 +43,16 @@ struct rehearsal {
 	struct small small;
 	struct pair pairs[PAIRS];
 	int npairs;
-	bool fits; /* E0401, E0402 were not raised */
+	bool fits, limits_met; /* E0401, E0402 were not raised */
 	struct rank_class classes[SMALL_STAGES];
 	uint32_t nclasses;
 	bool bytes_held;
 	uint64_t sends, full_sends; /* messages of a step between stages */
 };
 
-/* Reads what both programs wrote. Sets differences, fault, equal. */
-void pair_compare(struct pair *pair, struct arena *arena);
+/* Reads what both programs wrote. Sets differences, fault, equal. `wide`: the pair in fp64, for
+ * what rounding alone does; NULL: none. */
+void pair_compare(struct pair *pair, const struct pair *wide, struct arena *arena);
 /* Compares bytes of every class of ranks. */
 void rehearsal_bytes(struct rehearsal *rehearsal, struct arena *arena);
 /* Counts messages, of the plan itself too. What is wrong with a schedule, or NULL. */

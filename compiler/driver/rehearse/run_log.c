@@ -3,55 +3,74 @@
 #include "driver/rehearse/compare.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "driver/rehearse/scan_json.h"
 
-static double number_of(const json_t *value)
+enum { RANKS = 1024 };
+
+/* Whole numbers of a list, of those that are kept as many as there is room for. */
+static uint32_t take_list(struct scan *scan, struct rank_bytes *ranks, bool predicted,
+			  uint32_t room)
 {
-	return json_is_number(value) ? json_number_value(value) : NAN;
+	uint32_t n = 0;
+
+	scan_open(scan, '[');
+	while (scan_element(scan)) {
+		int64_t bytes = (int64_t)scan_number(scan);
+
+		if (n < room)
+			*(predicted ? &ranks[n].predicted : &ranks[n].resident) = bytes;
+		n++;
+	}
+	return n;
 }
 
-static void take_step(const json_t *object, struct run_log *out)
+/* {"arena":[..],"resident":[..],..} */
+static void take_ranks(struct scan *scan, struct run_log *out)
 {
-	const json_t *loss = json_object_get(object, "loss");
-	const json_t *norm = json_object_get(object, "grad_norm");
+	uint32_t predicted = 0, resident = 0;
+	const char *key;
 
-	if (loss && norm)
-		out->steps[out->nsteps++] =
-			(struct logged_step){number_of(loss), number_of(norm)};
+	out->ranks = ARENA_ARRAY(scan->arena, struct rank_bytes, RANKS);
+	scan_open(scan, '{');
+	while ((key = scan_key(scan)) != NULL) {
+		if (!strcmp(key, "arena"))
+			predicted = take_list(scan, out->ranks, true, RANKS);
+		else if (!strcmp(key, "resident"))
+			resident = take_list(scan, out->ranks, false, RANKS);
+		else
+			scan_skip(scan);
+	}
+	if (predicted == resident && predicted <= RANKS)
+		out->nranks = predicted;
 }
 
-/* {"ranks":{"arena":[..],"resident":[..],..}} */
-static void take_ranks(const json_t *object, struct run_log *out, struct arena *arena)
-{
-	const json_t *ranks = json_object_get(object, "ranks");
-	const json_t *predicted = json_object_get(ranks, "arena");
-	const json_t *resident = json_object_get(ranks, "resident");
-	size_t n = json_array_size(predicted);
-
-	if (!n || json_array_size(resident) != n)
-		return;
-	out->ranks = ARENA_ARRAY(arena, struct rank_bytes, n);
-	out->nranks = (uint32_t)n;
-	for (size_t i = 0; i < n; i++)
-		out->ranks[i] = (struct rank_bytes){
-			json_integer_value(json_array_get(predicted, i)),
-			json_integer_value(json_array_get(resident, i))};
-}
-
+/* A step has a loss and a norm; of other lines those of memory count. */
 static bool take_line(const char *line, size_t length, struct run_log *out, struct arena *arena)
 {
-	json_t *object = json_loadb(line, length, 0, NULL);
+	struct scan scan = scan_new(line, length, arena);
+	struct logged_step step = {NAN, NAN};
+	int found = 0;
+	const char *key;
 
-	if (!object)
-		return false;
-	take_step(object, out);
-	take_ranks(object, out, arena);
-	json_decref(object);
-	return true;
+	scan_open(&scan, '{');
+	while ((key = scan_key(&scan)) != NULL) {
+		bool loss = !strcmp(key, "loss"), norm = !strcmp(key, "grad_norm");
+
+		found += loss || norm;
+		if (loss || norm)
+			*(loss ? &step.loss : &step.norm) = scan_number(&scan);
+		else if (!strcmp(key, "ranks") && *scan.at == '{')
+			take_ranks(&scan, out);
+		else
+			scan_skip(&scan);
+	}
+	if (found == 2)
+		out->steps[out->nsteps++] = step;
+	return scan_done(&scan);
 }
 
 static uint32_t lines_of(const char *text)

@@ -5,7 +5,8 @@
 
 #include "plan/rules/plan_rules.h"
 
-enum { EMBED = 48, HEAD = 4, GROUP = 8, TOKENS = 16, VOCAB = 192, PADDING = 13, NOT_YET = 0 };
+enum { EMBED = 64, HEAD = 4, GROUP = 8, TOKENS = 16, VOCAB = 192, PADDING = 13, NOT_YET = 0 };
+enum { SIZE_KEPT = 256, TOKENS_KEPT = 32, BATCH_KEPT = 8 }; /* of models that are small already */
 
 struct shrink {
 	const struct plan *plan;
@@ -56,7 +57,8 @@ static bool fits(const struct shrink *s, uint32_t dim, uint64_t size)
 /* The first of `from`, `from` + step, ... that fits, else the first that divides. */
 static uint64_t next_size(const struct shrink *s, uint32_t dim, uint64_t from, uint64_t step)
 {
-	uint64_t full = full_size(s, dim), unit = cut(s, dim), last = at_most(from + 64 * step, full);
+	uint64_t full = full_size(s, dim), unit = cut(s, dim);
+	uint64_t last = at_most(from + 64 * step, full);
 
 	for (uint64_t size = from; size <= last; size += step)
 		if (fits(s, dim, size))
@@ -184,24 +186,39 @@ static bool is_context(const struct model *model, uint32_t dim)
 	return !used && model->dims[dim].size >= model->dims[model->tokens].size;
 }
 
-static void set_samples(struct shrink *s)
+/* Two samples or so; as many as `sequence` has ranks, if there are so many, so that any number of
+ * tokens will do. */
+static void set_batch(struct shrink *s)
 {
-	const struct model *model = s->model;
-	const struct strategy *sequence = plan_strategy(s->plan, STRATEGY_SEQUENCE);
-	uint64_t *sizes = s->out->dims, ranks = sequence ? (uint64_t)s->out->tensor : 1;
-	uint64_t batch = full_size(s, model->batch), tokens = full_size(s, model->tokens);
+	uint32_t batch = s->model->batch;
+	uint64_t ranks = plan_strategy(s->plan, STRATEGY_SEQUENCE) ? (uint64_t)s->out->tensor : 1;
+	uint64_t step = full_size(s, batch) >= ranks ? ranks : 1;
 
-	sizes[model->batch] = batch > 1 ? next_size(s, model->batch, 2, 1) : 1;
-	batch = sizes[model->batch];
-	tokens = at_most(tokens, TOKENS + tokens % 2);
-	for (uint64_t size = tokens; size > 1; size--)
-		if (fits(s, model->tokens, size) && size * batch % ranks == 0) {
-			tokens = size;
-			break;
+	s->out->dims[batch] = 1;
+	if (full_size(s, batch) > 1)
+		s->out->dims[batch] = next_size(s, batch, step > 1 ? step : 2, step);
+}
+
+/* About as many as TOKENS, odd if they are; `sequence` cuts the rows of a micro-batch. */
+static void set_tokens(struct shrink *s)
+{
+	const struct strategy *sequence = plan_strategy(s->plan, STRATEGY_SEQUENCE);
+	uint64_t ranks = sequence ? (uint64_t)s->out->tensor : 1;
+	uint64_t batch = s->out->dims[s->model->batch], full = full_size(s, s->model->tokens);
+	uint64_t from = at_most(full, TOKENS + full % 2);
+
+	s->out->dims[s->model->tokens] = from;
+	for (uint64_t size = from; size <= at_most(full, 4 * TOKENS); size++)
+		if (fits(s, s->model->tokens, size) && size * batch % ranks == 0 &&
+		    (size % 2 == full % 2 || full < TOKENS)) {
+			s->out->dims[s->model->tokens] = size;
+			return;
 		}
-	if (tokens * batch % ranks)
-		tokens = tokens > ranks ? tokens / ranks * ranks : ranks;
-	sizes[model->tokens] = tokens;
+	for (uint64_t size = from; size > 1; size--)
+		if (size * batch % ranks == 0) {
+			s->out->dims[s->model->tokens] = size;
+			return;
+		}
 }
 
 static void set_context(struct shrink *s, uint32_t dim)
@@ -225,7 +242,9 @@ static void set_scaled(struct shrink *s, uint32_t dim)
 		size = (full % s->wide * s->narrow + s->wide / 2) / s->wide +
 		       full / s->wide * s->narrow;
 	size = (size + unit / 2) / unit * unit;
-	s->out->dims[dim] = next_size(s, dim, size > 2 * unit ? size : at_most(2 * unit, full), unit);
+	if (size <= 2 * unit)
+		size = at_most(2 * unit, full);
+	s->out->dims[dim] = next_size(s, dim, size, unit);
 }
 
 /* The scale: a width that is settled, else the largest that is not. */
@@ -255,16 +274,15 @@ static void set_scale(struct shrink *s)
 static void set_whole_vocab(struct shrink *s, uint32_t vocab)
 {
 	uint64_t full = full_size(s, vocab), unit = cut(s, vocab);
-	uint64_t most = VOCAB + (full % 2), size;
+	uint64_t most = at_most(full, VOCAB - 2 + full % 2), size = most / unit * unit;
 
-	size = full <= most ? full : (most - 1 + full % 2) / unit * unit;
 	while (size > 2 * unit && !fits(s, vocab, size))
-		size -= unit;
+		size -= unit > 1 ? unit : 2;
 	s->out->dims[vocab] = size;
 	s->out->pad = s->plan->model_block.vocab_pad_to.i > 1 ? (int64_t)unit : 1;
 }
 
-/* Padding in the block of the last rank alone, or more than that block where it is so in the plan. */
+/* Padding in the block of the last rank alone, or more than that block where the plan has so. */
 static void set_padded_vocab(struct shrink *s, uint32_t vocab)
 {
 	const struct dim *dim = &s->model->dims[vocab];
@@ -296,6 +314,54 @@ static void set_vocab(struct shrink *s)
 		set_padded_vocab(s, vocab);
 }
 
+/* --- all -------------------------------------------------------------------------------- */
+
+static bool kept(const struct shrink *s, uint32_t dim)
+{
+	const struct model *model = s->model;
+	uint64_t most = dim == model->batch ? BATCH_KEPT : SIZE_KEPT;
+
+	if (dim == model->tokens)
+		most = TOKENS_KEPT;
+	return full_size(s, dim) <= most && model->dims[dim].padded % cut(s, dim) == 0 &&
+	       unlike(s, full_size(s, dim), full_size(s, dim));
+}
+
+/* A model that is small already stays as it is, but for its layers, if everything still divides. */
+static bool keep(struct shrink *s)
+{
+	const struct model *model = s->model;
+	bool sequence = plan_strategy(s->plan, STRATEGY_SEQUENCE) != NULL;
+	uint64_t rows = full_size(s, model->batch) * full_size(s, model->tokens);
+	bool good = !sequence || rows % (uint64_t)s->out->tensor == 0;
+
+	for (uint32_t i = 0; i < model->ndims && good; i++)
+		good = i == model->layers_dim || kept(s, i);
+	for (uint32_t i = 0; i < model->ndims && good; i++)
+		if (i != model->layers_dim)
+			s->out->dims[i] = full_size(s, i);
+	s->out->pad = s->plan->model_block.vocab_pad_to.i;
+	return good;
+}
+
+static void choose(struct shrink *s)
+{
+	const struct model *model = s->model;
+	uint64_t *sizes = s->out->dims;
+
+	set_batch(s);
+	set_attention(s);
+	set_tokens(s);
+	set_scale(s);
+	for (uint32_t i = 0; i < model->batch; i++)
+		if (sizes[i] == NOT_YET && i != model->vocab && is_context(model, i))
+			set_context(s, i);
+	for (uint32_t i = 0; i < model->batch; i++)
+		if (sizes[i] == NOT_YET && i != model->vocab)
+			set_scaled(s, i);
+	set_vocab(s);
+}
+
 void small_model(const struct plan *plan, struct small *out, struct work *work)
 {
 	struct shrink s = {.plan = plan, .model = plan->model, .out = out};
@@ -304,16 +370,8 @@ void small_model(const struct plan *plan, struct small *out, struct work *work)
 	out->dims = ARENA_ARRAY(work->keep, uint64_t, model->ndims);
 	if (model->layers_dim != NO_ID)
 		out->dims[model->layers_dim] = (uint64_t)out->layers;
-	set_samples(&s);
-	set_attention(&s);
-	set_scale(&s);
-	for (uint32_t i = 0; i < model->batch; i++)
-		if (out->dims[i] == NOT_YET && i != model->vocab && is_context(model, i))
-			set_context(&s, i);
-	for (uint32_t i = 0; i < model->batch; i++)
-		if (out->dims[i] == NOT_YET && i != model->vocab)
-			set_scaled(&s, i);
-	set_vocab(&s);
+	if (!keep(&s))
+		choose(&s);
 	out->global_batch = (int64_t)out->dims[model->batch] * out->micro_batches * out->data;
 }
 

@@ -207,13 +207,16 @@ static void write_data(struct writer *w)
 	train->data_glob.word = name_of(w->work->names, SMALL_DATA);
 }
 
-/* The largest learning rate, and the smallest eps, for which the bounds hold. */
+/* The bounds hold for a learning rate of at most 1e-3, and where eps hides the noise of gradients
+ * that are zero in exact arithmetic. */
 static void write_optimizer(struct writer *w)
 {
 	struct plan_optimizer *optimizer = &w->plan->optimizer;
+	struct value lr = literal("1e-3", TYPE_FACTOR, w->work);
 	struct value eps = literal("1e-6", TYPE_FACTOR, w->work);
 
-	optimizer->lr = literal("1e-3", TYPE_FACTOR, w->work);
+	if (value_compare(&optimizer->lr, &lr) > 0)
+		optimizer->lr = lr;
 	if (value_compare(&optimizer->eps, &eps) < 0)
 		optimizer->eps = eps;
 }

@@ -13,7 +13,7 @@ static int64_t least(int64_t a, int64_t b)
 
 /* --- layers ----------------------------------------------------------------------------- */
 
-/* The chunk of the plan that a chunk of the small plan stands for: both count the layers in order. */
+/* The chunk of the plan that a chunk of the small plan stands for, in the order of the layers. */
 static uint64_t full_chunk(const struct plan *plan, const struct small *small, int64_t chunk)
 {
 	int64_t round = chunk / small->stages, stage = chunk % small->stages;

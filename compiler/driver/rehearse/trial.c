@@ -112,13 +112,15 @@ void trial_run(struct session *session, const struct scratch *scratch, const cha
 	const char *said = arena_text(arena, "%s/said", folder);
 	const char *const words[] = {arena_text(arena, "%s/program", folder), "--quiet", "--data",
 				     data, "--log", trial->log, "--save", trial->weights,
-				     "--dump-gradients", trial->gradients};
+				     "--dump-gradients", trial->gradients, "--check-replicas", "1"};
 	struct strings line = {0};
 	double from = scratch_clock();
+	enum ended ended;
 	int code = 0;
 
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		vec_push(arena, &line, words[i]);
-	trial->fault = fault_of(scratch_run(&line, said, SECONDS, &code, arena), code, said, arena);
+	ended = scratch_run(&line, said, SECONDS, &code, arena);
+	trial->fault = fault_of(ended, code, said, arena);
 	session_note(session, "planc: %s ran for %.1f s", trial->name, scratch_clock() - from);
 }

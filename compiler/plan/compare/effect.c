@@ -123,15 +123,31 @@ static bool reduces_each(const struct plan *plan)
 	return plan->data_ranks > 1 && name_is(plan->data.reduce.word, "micro_batch");
 }
 
+static bool is_bf16(const struct value *type)
+{
+	return name_is(type->word, "bf16");
+}
+
+/* Sums of lanes are rounded on their way to the sum of all, or terms are that one rank alone does
+ * not send. */
+static bool rounds_lanes(const struct plan *plan)
+{
+	const struct plan_precision *p = &plan->precision;
+
+	if (is_bf16(&p->gradients))
+		return plan->train.lanes.i > 2;
+	return is_bf16(&p->gradient_wire);
+}
+
 static bool effect_data_ranks(const struct pair *pair)
 {
 	const struct plan *a = pair->a, *b = pair->b;
 
 	if (a->data_ranks == b->data_ranks)
 		return false;
-	return !power_of_two(a->data_ranks) || !power_of_two(b->data_ranks) ||
-	       !power_of_two(a->train.lanes.i) || a->train.lanes.i != b->train.lanes.i ||
-	       reduces_each(a) || reduces_each(b);
+	return rounds_lanes(a) || rounds_lanes(b) || !power_of_two(a->data_ranks) ||
+	       !power_of_two(b->data_ranks) || !power_of_two(a->train.lanes.i) ||
+	       a->train.lanes.i != b->train.lanes.i || reduces_each(a) || reduces_each(b);
 }
 
 static bool effect_lanes(const struct pair *pair)
@@ -145,14 +161,15 @@ static bool effect_reduce(const struct pair *pair)
 	       (pair->a->micro_batches > 1 || pair->b->micro_batches > 1);
 }
 
-/* The shape of sums over replicas of slices: "" where slices lie over all data ranks, or over whole
- * subtrees of them. Else sizes of the axes of `data`, those of the slices marked. */
+/* The shape of sums over replicas of slices: "" where slices lie over all data ranks, or over
+ * whole subtrees of them whose sums are not rounded. Else sizes of the axes of `data`, those of the
+ * slices marked. */
 static const char *replicas_of(const struct plan *plan, struct arena *arena)
 {
 	const struct strategy *data = plan_strategy(plan, STRATEGY_DATA);
 	const struct strategy *zero = plan_strategy(plan, STRATEGY_ZERO);
 	int64_t slices = plan_ranks(plan, zero);
-	bool inner = true, ended = false;
+	bool inner = !is_bf16(&plan->precision.gradient_wire), ended = false;
 	const char *text = "";
 
 	if (!data || !zero || slices <= 1 || slices == plan->data_ranks)

@@ -225,6 +225,66 @@ bool rule_dims_divide(const struct plan *plan, struct work *work)
 	return true;
 }
 
+/* The heads of a rank read the key/value heads of the same place, so both are cut alike; or the cut
+ * leaves one key/value head, which all heads of several ranks read. */
+static bool parted(const struct plan *plan, const struct model *model,
+		   const struct model_call *call)
+{
+	const struct dims *q = &model->value_dims[call->operands[0]];
+	const struct dims *k = &model->value_dims[call->operands[1]];
+	uint32_t heads = q->at[q->n - 2], shared = k->at[k->n - 2];
+	int64_t ranks = tensor_cut(plan, heads), parts = tensor_cut(plan, shared);
+
+	return heads != shared && ranks != parts &&
+	       (parts > ranks || model->dims[shared].size != (uint64_t)parts);
+}
+
+static void report_heads(const struct plan *plan, const struct model_call *call,
+			 struct work *work)
+{
+	const struct strategy *tensor = plan_strategy(plan, STRATEGY_TENSOR);
+	const struct model *model = rule_model(plan);
+	const struct dims *q = &model->value_dims[call->operands[0]];
+	const struct dims *k = &model->value_dims[call->operands[1]];
+	uint32_t heads = q->at[q->n - 2], shared = k->at[k->n - 2];
+	const char *name = model->dims[shared].name->text;
+	uint64_t size = model->dims[shared].size, ranks = (uint64_t)plan_ranks(plan, tensor);
+	struct diag *diag = diag_add(work->diags, E0310,
+				     tensor->dims_given ? tensor->dims_span : tensor->span,
+				     "dimension `%s` over %lld ranks does not go with `%s` over "
+				     "%lld",
+				     model->dims[heads].name->text,
+				     (long long)tensor_cut(plan, heads), name,
+				     (long long)tensor_cut(plan, shared));
+
+	diag_label(diag, call->span, "heads share %llu `%s` here", (unsigned long long)size, name);
+	if (size % ranks == 0)
+		diag_note(diag, "`dims` with both, and no copies, cuts them alike");
+	else if (ranks % size == 0)
+		diag_note(diag,
+			  "`dims` with both, and `%s = replicate(%llu)`, leaves one on a rank",
+			  name, (unsigned long long)(ranks / size));
+	else
+		diag_note(diag, "numbers of ranks that cut both alike: %s",
+			  num_divisors(work->keep, size, size));
+}
+
+bool rule_heads_together(const struct plan *plan, struct work *work)
+{
+	const struct strategy *tensor = plan_strategy(plan, STRATEGY_TENSOR);
+	const struct model *model = rule_model(plan);
+
+	for (uint32_t i = 0; tensor && i < model->ncalls; i++) {
+		const struct model_call *call = &model->calls[i];
+
+		if (call->op != OPERATOR_attend || !parted(plan, model, call))
+			continue;
+		report_heads(plan, call, work);
+		return false;
+	}
+	return true;
+}
+
 bool rule_vocab_divides(const struct plan *plan, struct work *work)
 {
 	const struct strategy *tensor = plan_strategy(plan, STRATEGY_TENSOR);

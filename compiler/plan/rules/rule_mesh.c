@@ -40,6 +40,20 @@ static void note_fitting(struct diag *diag, const struct plan *plan, uint64_t pr
 	}
 }
 
+/* Groups are walked rank by rank where bytes between ranks are counted. */
+static bool check_many(const struct plan *plan, uint64_t ranks, struct work *work)
+{
+	enum { RANKS_MAX = 1 << 20 };
+	struct diag *diag;
+
+	if (ranks <= RANKS_MAX)
+		return true;
+	diag = diag_add(work->diags, E0115, plan->mesh_span, "a mesh of %llu places is too large",
+			(unsigned long long)ranks);
+	diag_at(diag, "at most %d", RANKS_MAX);
+	return false;
+}
+
 bool rule_mesh_product(const struct plan *plan, struct work *work)
 {
 	const struct value *nodes = &plan->cluster.nodes, *each = &plan->cluster.devices;
@@ -54,7 +68,7 @@ bool rule_mesh_product(const struct plan *plan, struct work *work)
 	if (product.overflow || devices.overflow)
 		return false;
 	if (product.value == devices.value)
-		return true;
+		return check_many(plan, product.value, work);
 	if (!plan->naxes && plan->poisoned)
 		return false;
 	diag = diag_add(work->diags, E0301, plan->naxes ? plan->mesh_span : each->span,

@@ -7,7 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CPU_MAX_THREADS = 1024 };
+#include "rt/workspace.h"
+
+enum { CPU_MAX_THREADS = RT_THREADS_MAX };
 
 /* Where the threads of a rank run: core i for thread i; no cores: wherever the system likes. */
 struct cpu_threads {

@@ -8,6 +8,8 @@
 
 #include "rt/kernel.h"
 
+enum { RT_THREADS_MAX = 1024 /* of a rank */ };
+
 static inline uint64_t rt_least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "driver/json.h"
 
 /* "1.2e-15", whatever the locale. */
 static const char *short_double(double value, struct arena *arena)
@@ -61,15 +62,16 @@ static void add_sizes(const struct rehearsal *r, struct text *out)
 
 /* --- equality --------------------------------------------------------------------------- */
 
-static void add_figure(struct text *out, const char *name, double off, double bound,
+/* One figure: how far it is, how far it may be; bound: what that is without rounding. */
+static void add_figure(struct text *out, const char *name, double off, double most, double bound,
 		       const char *where)
 {
 	struct arena *arena = out->arena;
-	bool bounded = bound != 0;
 
-	text_add(out, "    %-14s %8s  %8s  %s%s\n", name, short_double(off, arena),
-		 bounded ? short_double(bound, arena) : "-", where,
-		 bounded && !compare_within(off, bound) ? "  TOO FAR" : "");
+	text_add(out, "    %-14s %8s  %8s  %s%s%s\n", name, short_double(off, arena),
+		 bound != 0 ? short_double(most, arena) : "-", where,
+		 most > bound && bound != 0 ? ", where rounding alone is a quarter of that" : "",
+		 bound != 0 && !compare_within(off, most) ? "  TOO FAR" : "");
 }
 
 static void add_pair(const struct pair *pair, struct text *out)
@@ -85,13 +87,13 @@ static void add_pair(const struct pair *pair, struct text *out)
 		 pair->equal ? "equal to one rank" : "NOT equal to one rank", bound->type,
 		 pair->steps);
 	text_add(out, "    %-14s %8s  %8s\n", "", "worst", "at most");
-	add_figure(out, "loss", pair->log.loss, bound->loss,
+	add_figure(out, "loss", pair->log.loss, pair->loss_most, bound->loss,
 		   arena_text(arena, "step %u", pair->log.loss_step));
-	add_figure(out, "gradient norm", pair->log.norm, bound->norm,
+	add_figure(out, "gradient norm", pair->log.norm, pair->norm_most, bound->norm,
 		   arena_text(arena, "step %u", pair->log.norm_step));
-	add_figure(out, "gradients", pair->gradient.off, bound->gradient,
+	add_figure(out, "gradients", pair->gradient.off, pair->gradient_most, bound->gradient,
 		   arena_text(arena, "step 1, %s", pair->gradient.name));
-	add_figure(out, "weights", pair->weights, bound->weights, "at the end");
+	add_figure(out, "weights", pair->weights, bound->weights, bound->weights, "at the end");
 }
 
 /* --- bytes, messages, the rest ---------------------------------------------------------- */
@@ -106,8 +108,8 @@ static void add_class(const struct rehearsal *r, uint32_t k, struct text *out)
 		text_add(out, "    stage %-8u", k);
 	else
 		text_add(out, "    %-14s", "each rank");
-	text_add(out, " %2u rank%s  %10s predicted%s\n", class->ranks, class->ranks == 1 ? " " : "s",
-		 num_bytes(arena, class->predicted, 2),
+	text_add(out, " %2u rank%s  %10s predicted%s\n", class->ranks,
+		 class->ranks == 1 ? " " : "s", num_bytes(arena, class->predicted, 2),
 		 held			 ? ""
 		 : class->allocated < 0 ? ", others allocated"
 					 : arena_text(arena, ", %s allocated",
@@ -141,10 +143,12 @@ static void add_not_shown(const struct rehearsal *r, struct text *out)
 	const struct verdict *verdict = &r->outcome->compiled.verdict;
 	struct arena *arena = out->arena;
 
-	text_add(out, "  not shown: whether the plan fits (it %s: %s of %s), how fast it is, how it "
-		      "rounds at its\n    own size, where its ranks are placed%s\n",
-		 r->fits ? "does" : "does NOT, or a limit is not met",
-		 num_bytes(arena, verdict->peak, 1), num_bytes(arena, verdict->capacity, 1),
+	text_add(out,
+		 "  not shown: whether the plan fits (it %s: %s of %s%s),\n"
+		 "    how fast it is, how it rounds at its size, where its ranks are placed%s\n",
+		 r->fits ? "does" : "does NOT", num_bytes(arena, verdict->peak, 1),
+		 num_bytes(arena, verdict->capacity, 1),
+		 r->limits_met ? "" : "; a `require` line is not met",
 		 verdict->plan->has_checkpoint ? ", checkpoints" : "");
 }
 
@@ -171,82 +175,88 @@ void rehearsal_report(const struct rehearsal *r, struct text *out)
 
 /* --- JSON ------------------------------------------------------------------------------- */
 
-static void json_number(struct text *out, const char *name, double value)
+/* JSON has no word for NaN. */
+static void json_off(struct json *json, const char *key, double off)
 {
-	text_add(out, ", \"%s\": %s", name,
-		 isfinite(value) ? num_double(out->arena, value) : "null");
-}
-
-static void json_pair(const struct pair *pair, struct text *out)
-{
-	text_add(out, "{ \"precision\": ");
-	text_json(out, pair->precision);
-	text_add(out, ", \"equal\": %s, \"bounds\": \"%s\", \"fault\": ",
-		 pair->equal ? "true" : "false", pair->bound->type);
-	if (pair->fault)
-		text_json(out, pair->fault);
+	if (isfinite(off))
+		json_real(json, key, off);
 	else
-		text_add(out, "null");
-	if (!pair->fault) {
-		json_number(out, "steps", pair->steps);
-		json_number(out, "loss", pair->log.loss);
-		json_number(out, "grad_norm", pair->log.norm);
-		json_number(out, "gradients", pair->gradient.off);
-		text_add(out, ", \"worst_gradient\": ");
-		text_json(out, pair->gradient.name);
-		json_number(out, "weights", pair->weights);
-	}
-	text_add(out, " }");
+		json_members(json, arena_text(json->out->arena, "\"%s\": null", key));
 }
 
-static void json_sizes(const struct rehearsal *r, struct text *out)
+static void json_pair(const struct pair *pair, struct json *json)
+{
+	json_object(json, NULL);
+	json_text(json, "precision", pair->precision);
+	json_bool(json, "equal", pair->equal);
+	json_text(json, "bounds", pair->bound->type);
+	json_text(json, "fault", pair->fault ? pair->fault : "");
+	if (!pair->fault) {
+		json_number(json, "steps", pair->steps);
+		json_off(json, "loss", pair->log.loss);
+		json_off(json, "grad_norm", pair->log.norm);
+		json_off(json, "gradients", pair->gradient.off);
+		json_real(json, "gradients_at_most", pair->gradient_most);
+		json_text(json, "worst_gradient", pair->gradient.name);
+		json_off(json, "weights", pair->weights);
+	}
+	json_end(json);
+}
+
+static void json_sizes(const struct rehearsal *r, struct json *json)
 {
 	const struct plan *plan = r->outcome->compiled.plan;
 	const struct model *model = plan->model;
 
-	text_add(out, "  \"mesh\": {");
+	json_number(json, "ranks", (uint64_t)r->small.ranks);
+	json_object(json, "mesh");
 	for (uint32_t i = 0; i < plan->naxes; i++)
-		text_add(out, "%s\"%s\": %lld", i ? ", " : "", plan->axes[i].name->text,
-			 (long long)r->small.axes[i]);
-	text_add(out, "},\n  \"model\": {");
+		json_number(json, plan->axes[i].name->text, (uint64_t)r->small.axes[i]);
+	json_end(json);
+	json_object(json, "model");
 	for (uint32_t i = 0; i < model->batch; i++)
-		text_add(out, "%s\"%s\": %llu", i ? ", " : "", model->dims[i].name->text,
-			 (unsigned long long)r->small.dims[i]);
-	text_add(out, "},\n  \"micro_batches\": %lld,\n", (long long)r->small.micro_batches);
+		json_number(json, model->dims[i].name->text, r->small.dims[i]);
+	json_end(json);
+	json_number(json, "micro_batches", (uint64_t)r->small.micro_batches);
 }
 
-static void json_classes(const struct rehearsal *r, struct text *out)
+static void json_classes(const struct rehearsal *r, struct json *json)
 {
-	for (uint32_t k = 0; k < r->nclasses; k++)
-		text_add(out, "%s{ \"stage\": %u, \"ranks\": %u, \"predicted\": %llu, "
-			      "\"allocated\": %lld }",
-			 k ? ",\n    " : "\n    ", k, r->classes[k].ranks,
-			 (unsigned long long)r->classes[k].predicted,
-			 (long long)r->classes[k].allocated);
+	json_list(json, "classes");
+	for (uint32_t k = 0; k < r->nclasses; k++) {
+		const struct rank_class *class = &r->classes[k];
+
+		json_object(json, NULL);
+		json_number(json, "stage", k);
+		json_number(json, "ranks", class->ranks);
+		json_number(json, "predicted", class->predicted);
+		json_bool(json, "as_predicted", class->allocated == (int64_t)class->predicted);
+		json_end(json);
+	}
+	json_end(json);
 }
 
 void rehearsal_json(const struct rehearsal *r, struct text *out)
 {
+	struct json json = json_new(out);
 	bool equal = true;
 
 	for (int i = 0; i < r->npairs; i++)
 		equal &= r->pairs[i].equal;
-	text_add(out, "{ \"file\": ");
-	text_json(out, r->outcome->file);
-	text_add(out, ", \"equal\": %s, \"bytes_as_predicted\": %s, \"messages_matched\": %s,\n",
-		 equal ? "true" : "false", r->bytes_held ? "true" : "false",
-		 matched(r) ? "true" : "false");
-	text_add(out, "  \"fits\": %s, \"ranks\": %lld,\n", r->fits ? "true" : "false",
-		 (long long)r->small.ranks);
-	json_sizes(r, out);
-	text_add(out, "  \"messages\": %llu, \"plan_messages\": %llu,\n  \"classes\": [",
-		 (unsigned long long)r->sends, (unsigned long long)r->full_sends);
-	json_classes(r, out);
-	text_add(out, "],\n  \"compared\": [");
-	for (int i = 0; i < r->npairs; i++) {
-		text_add(out, i ? ",\n    " : "\n    ");
-		json_pair(&r->pairs[i], out);
-	}
-	text_add(out, "],\n  \"not_shown\": [\"fit\", \"speed\", \"rounding at full size\", "
-		      "\"placement\"] }\n");
+	json_object(&json, NULL);
+	json_text(&json, "file", r->outcome->file);
+	json_bool(&json, "equal", equal);
+	json_bool(&json, "bytes_as_predicted", r->bytes_held);
+	json_bool(&json, "messages_matched", matched(r));
+	json_bool(&json, "fits", r->fits);
+	json_bool(&json, "limits_met", r->limits_met);
+	json_sizes(r, &json);
+	json_number(&json, "messages", r->sends);
+	json_number(&json, "plan_messages", r->full_sends);
+	json_classes(r, &json);
+	json_list(&json, "compared");
+	for (int i = 0; i < r->npairs; i++)
+		json_pair(&r->pairs[i], &json);
+	json_end(&json);
+	json_end(&json);
 }

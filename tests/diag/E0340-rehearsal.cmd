@@ -1,0 +1,1 @@
+rehearse E0340-rehearsal.plan
