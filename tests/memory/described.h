@@ -31,6 +31,7 @@ struct described {
 	unsigned cut;                         /* bit d: `tensor` cuts enum cuttable d */
 	uint64_t zero, ahead;                 /* stage; layers gathered ahead */
 	bool each, once;                      /* reduced each micro-batch; gathered once a step */
+	bool alone;                           /* each layer is cut alone, whatever the stage of ZeRO */
 	bool gpipe;
 	uint64_t chunks;
 	uint64_t listed[LAYERS_LISTED_MOST];  /* layers of each chunk, if listed */

@@ -75,7 +75,7 @@ static const char *const models[] = {
 	"model m : arch.llama {\n  layers = %d, embed = 96, heads = 12, kv_heads = 6, ffn = 60\n"
 	"  vocab = 144, context = 24, norm_eps = 1e-5, tied_embeddings = %s\n"
 	"  rope_base = 10_000, qkv_bias = true, qk_norm = true\n}\n",
-	"model m : arch.llama {\n  layers = %d, embed = 72, heads = 12, kv_heads = 3, ffn = 132\n"
+	"model m : arch.llama {\n  layers = %d, embed = 72, heads = 12, kv_heads = 1, ffn = 132\n"
 	"  vocab = 60, context = 24, norm_eps = 1e-5, tied_embeddings = %s\n"
 	"  rope_base = 10_000\n}\n",
 };
@@ -86,9 +86,8 @@ static char *split_text(struct arena *arena, const struct pipeline *p, const cha
 	const char *pipeline = p->stages == 1 ? ""
 					      : arena_text(arena, "  pipeline over pp { %s }\n",
 							   p->settings);
-	const char *copies = copied && tp == 4 ? " { kv_heads = replicate(4) }"
-			     : copied && tp == 2 ? " { kv_heads = replicate(2) }"
-						 : "";
+	const char *copies =
+		copied && tp > 1 ? arena_text(arena, " { kv_heads = replicate(%d) }", tp) : "";
 	return arena_text(arena,
 			  "split {\n  data over dp%s%s\n  %s\n  tensor over tp%s\n%s%s}\n",
 			  replicas ? " * rep" : "", PICK(reduces), zero, copies,

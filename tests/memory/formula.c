@@ -4,9 +4,11 @@
 #include <string.h>
 
 const struct types all_types[ALL_TYPES] = {
-	{"fp64", 8, 8, 8, 8, 8, 0},	      {"fp32", 4, 4, 4, 4, 4, 0},
-	{"mixed_bf16", 2, 2, 4, 4, 4, 4},     {"mixed_bf16_16b", 2, 2, 4, 2, 4, 4},
-	{"pure_bf16", 2, 2, 4, 2, 2, 0},
+	{"fp64", 8, 8, 8, 8, 8, 0, false},
+	{"fp32", 4, 4, 4, 4, 4, 0, false},
+	{"mixed_bf16", 2, 2, 4, 4, 4, 4, false},
+	{"mixed_bf16_16b", 2, 2, 4, 2, 4, 4, false},
+	{"pure_bf16", 2, 2, 4, 2, 2, 0, true},
 };
 
 /* Words of 8 bytes that every stage has: the control block, the exact norm; loss and tokens for
@@ -199,14 +201,14 @@ static enum held weights_held(const struct described *d)
 {
 	if (d->zero == 3)
 		return LAYER_SLICES;
-	return d->zero == 2 && d->each ? PADDED : WHOLE;
+	return (d->zero == 2 && d->each) || (d->zero && d->alone) ? PADDED : WHOLE;
 }
 
 static enum held gradients_held(const struct described *d)
 {
 	if (d->zero >= 2 && d->each)
 		return LAYER_SLICES;
-	return d->zero == 3 ? PADDED : WHOLE;
+	return d->zero == 3 || (d->zero && d->alone) ? PADDED : WHOLE;
 }
 
 static enum held states_held(const struct described *d)
@@ -401,8 +403,17 @@ static uint64_t data(const struct described *d, const struct types *types, uint6
 	return bytes + d->tokens * d->head * types->statistics;
 }
 
-struct bytes formula_stage(const struct described *d, const struct types *types, uint64_t stage)
+static struct described typed_of(const struct described *d, const struct types *types)
 {
+	struct described typed = *d;
+	typed.alone = types->alone;
+	return typed;
+}
+
+struct bytes formula_stage(const struct described *plan, const struct types *types, uint64_t stage)
+{
+	struct described typed = typed_of(plan, types);
+	const struct described *d = &typed;
 	uint64_t carried = rows(d, DIM_NONE, d->embed) * types->values;
 	struct alive alive = alive_of(d, stage);
 	return (struct bytes){
@@ -418,13 +429,16 @@ struct bytes formula_stage(const struct described *d, const struct types *types,
 	};
 }
 
-uint64_t formula_bucket(const struct described *d, const struct types *types, enum part part)
+uint64_t formula_bucket(const struct described *plan, const struct types *types, enum part part)
 {
+	struct described typed = typed_of(plan, types);
+	const struct described *d = &typed;
+	enum held what = d->zero >= 2 || (d->zero && d->alone) ? PADDED : WHOLE;
 	struct tensors list = tensors_of(d);
 	uint64_t sum = 0;
 	for (int i = 0; i < list.n; i++)
 		if (list.at[i].part == part || (part == AFTER && list.at[i].tied))
-			sum += held(d, &list.at[i], 1, d->zero >= 2 ? PADDED : WHOLE);
+			sum += held(d, &list.at[i], 1, what);
 	return d->each ? sum * types->gradients : 0;
 }
 

@@ -11,6 +11,7 @@
 struct types {
 	const char *name; /* the word after `precision =` */
 	uint64_t values, weights, statistics, gradients, optimizer, master; /* master 0: none */
+	bool alone; /* weights are rounded by chance: see struct described */
 };
 
 enum { ALL_TYPES = 5 };

@@ -51,6 +51,8 @@ static const struct edit {
 	{"zero 1", "zero 5", "E0313"},
 	{"tensor over tp", "tensor over tp dims [heads, embed]", "E0306"},
 	{"tensor over tp", "tensor over tp dims [heads, ffn]", "E0310"},
+	{"tensor over tp", "tensor over tp dims [heads, kv_heads]", ""},
+	{"tensor over tp", "tensor over tp dims [ffn, vocab]", ""},
 	{"kv_heads = 2,", "kv_heads = 1,", "E0310"},
 	{"ffn = 96,", "ffn = 97,", "E0310"},
 	{"vocab = 256,", "vocab = 255,", "W0511 E0311"},
