@@ -326,7 +326,8 @@ moved() {
 		model small : thin { layers = 1, wide = 768, few = 4, kinds = 64 }
 		$2
 		train {
-		  seq_len = 8 tokens, global_batch = 4 seq, micro_batch = 4 seq, steps = 100, seed = 1
+		  seq_len = 8 tokens, global_batch = 4 seq, micro_batch = 4 seq
+		  steps = 100, seed = 1
 		  optimizer = adamw { lr = 6e-4, weight_decay = 0 }
 		  data = bytes("data")
 		}
