@@ -14,7 +14,8 @@ failed=0
 one() {
 	cp "$here/../$1" plan.plan
 	"$planc" check plan.plan 2>&1 | tr -s ' \n' '  ' | sed 's/= note: /\n/g' >notes
-	said=$(grep -F -e "$2" notes | sed -n 's/.* needs* \([0-9.]* [KMG]iB\) of .*(checked).*/\1/p')
+	said=$(grep -F -e "$2" notes |
+		sed -n 's/.* needs* \([0-9.]* [KMG]iB\) of .*(checked).*/\1/p')
 	sed "$3" plan.plan >changed.plan
 	cmp -s plan.plan changed.plan && said='nothing: the change changes nothing'
 	is=$("$planc" show memory changed.plan 2>/dev/null | sed -n 's/^ *total  *//p')

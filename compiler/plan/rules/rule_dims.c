@@ -251,7 +251,8 @@ static void report_heads(const struct plan *plan, const struct model_call *call,
 	uint64_t size = model->dims[shared].size, ranks = (uint64_t)plan_ranks(plan, tensor);
 	struct diag *diag = diag_add(work->diags, E0310,
 				     tensor->dims_given ? tensor->dims_span : tensor->span,
-				     "dimension `%s` over %lld ranks does not go with `%s` over %lld",
+				     "dimension `%s` over %lld ranks does not go with `%s` over "
+				     "%lld",
 				     model->dims[heads].name->text,
 				     (long long)tensor_cut(plan, heads), name,
 				     (long long)tensor_cut(plan, shared));
@@ -260,7 +261,8 @@ static void report_heads(const struct plan *plan, const struct model_call *call,
 	if (size % ranks == 0)
 		diag_note(diag, "`dims` with both, and no copies, cuts them alike");
 	else if (ranks % size == 0)
-		diag_note(diag, "`dims` with both, and `%s = replicate(%llu)`, leaves one on a rank",
+		diag_note(diag,
+			  "`dims` with both, and `%s = replicate(%llu)`, leaves one on a rank",
 			  name, (unsigned long long)(ranks / size));
 	else
 		diag_note(diag, "numbers of ranks that cut both alike: %s",
