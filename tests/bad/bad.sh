@@ -19,7 +19,7 @@ judge() {
 	name=$1 want=$2 codes=$3
 	shift 3
 	ran=$((ran + 1))
-	timeout 30 "$planc" check --error-format=short --max-errors=0 "$@" >out 2>err
+	timeout 120 "$planc" check --error-format=short --max-errors=0 "$@" >out 2>err
 	got=$?
 	seen=$(sed -n 's/.*error\[\([A-Z0-9]*\)\].*/\1/p' err | sort -u | tr '\n' ' ')
 	[ "$got" -eq "$want" ] && [ "${seen% }" = "$codes" ] && return

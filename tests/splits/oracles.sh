@@ -295,7 +295,7 @@ done
 weights() {
 	length=$(od -A n -t u8 -N 8 "$1" | tr -d ' ')
 	at=$(tail -c +9 "$1" | head -c "$length" |
-		sed "s/.*\"$2\":{[^}]*\"data_offsets\":\[\([0-9]*\),\([0-9]*\)\].*/\1 \2/")
+		sed "s/.*\"$2\":{[^}]*\"data_offsets\":\[//; s/\].*//; s/,/ /")
 	tail -c +$((9 + length + ${at% *})) "$1" | head -c $((${at#* } - ${at% *})) |
 		od -A n -v -t f4 | tr -s ' ' '\n' | grep .
 }
@@ -326,7 +326,8 @@ moved() {
 		model small : thin { layers = 1, wide = 768, few = 4, kinds = 64 }
 		$2
 		train {
-		  seq_len = 8 tokens, global_batch = 4 seq, micro_batch = 4 seq, steps = 100, seed = 1
+		  seq_len = 8 tokens, global_batch = 4 seq, micro_batch = 4 seq
+		  steps = 100, seed = 1
 		  optimizer = adamw { lr = 6e-4, weight_decay = 0 }
 		  data = bytes("data")
 		}

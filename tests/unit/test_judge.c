@@ -155,7 +155,11 @@ static struct dims dims_of(uint32_t n, uint32_t a, uint32_t b, uint32_t c)
 static uint32_t add(struct bench *b, const char *name, enum item item, enum rt_type type,
 		    struct dims dims)
 {
-	static const uint64_t bytes[] = {4, 8, 2, 4, 8};
+	static const uint64_t bytes[] = {
+#define RT_TYPE(name, size, text) size,
+#include "rt/types.def"
+#undef RT_TYPE
+	};
 	struct buffer *buffer = &b->buffers[b->program.nbuffers];
 
 	buffer->name = name_of(b->work.names, name);

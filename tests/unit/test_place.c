@@ -222,7 +222,11 @@ static uint32_t random_below(uint32_t limit)
 
 static void add_random(struct bench *b, uint32_t index)
 {
-	static const uint32_t bytes[] = {4, 8, 2, 4, 8};
+	static const uint32_t bytes[] = {
+#define RT_TYPE(name, size, text) size,
+#include "rt/types.def"
+#undef RT_TYPE
+	};
 	struct buffer *buffer = add(b, "x", ITEM_WEIGHTS, 1 + random_below(5000));
 
 	buffer->name = name_of(b->work.names, arena_text(b->work.keep, "x%u", index));
