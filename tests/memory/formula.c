@@ -323,6 +323,18 @@ static void keep_mlp(const struct described *d, struct kept *kept)
 	keep(kept, DIM_FFN, d->family == GPT ? 2 * d->ffn : 4 * d->ffn, 0);
 }
 
+/* Where heads are whole and rows are cut, they are gathered before they are rotated: attention that
+ * is computed again rotates them again, while its gradient reads what was rotated. */
+static void keep_unrotated(const struct described *d, struct kept *kept)
+{
+	if (!d->sequence || d->family == GPT)
+		return;
+	if (parts_of(d, DIM_HEADS) == 1)
+		keep(kept, DIM_HEADS, d->embed, 0);
+	if (parts_of(d, kv_dim(d)) == 1)
+		keep(kept, kv_dim(d), d->kv_heads * d->head, 0);
+}
+
 /* Of a block or group that is computed again: nothing. The sum between the halves is made by the
  * first one. */
 static struct kept kept_of(const struct described *d, unsigned again)
@@ -336,6 +348,8 @@ static struct kept kept_of(const struct described *d, unsigned again)
 	}
 	if (!(again & (AGAIN_ATTENTION | AGAIN_CORE)))
 		keep_core(d, &kept);
+	else if (!(again & AGAIN_ATTENTION))
+		keep_unrotated(d, &kept);
 	if (!(again & AGAIN_MLP))
 		keep_mlp(d, &kept);
 	return kept;
