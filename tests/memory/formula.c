@@ -364,23 +364,10 @@ static uint64_t rows(const struct described *d, enum cuttable dim, uint64_t widt
 	return all / (d->sequence && !copied ? d->tp : parts);
 }
 
-/* Where the core is computed again and tokens are cut, what it reads is made whole again from what
- * was there before the rotation: that is kept beside the rotated keys and queries. */
-static uint64_t before_rotation(const struct described *d, unsigned again)
-{
-	uint64_t kv = d->kv_heads * d->head, sum = 0;
-	if (d->family != LLAMA || !d->sequence || !(again & AGAIN_CORE) ||
-	    again & (AGAIN_BLOCK | AGAIN_ATTENTION))
-		return 0;
-	if (parts_of(d, DIM_HEADS) == 1)
-		sum += rows(d, DIM_HEADS, d->embed);
-	return parts_of(d, DIM_KV_HEADS) == 1 ? sum + rows(d, DIM_KV_HEADS, kv) : sum;
-}
-
 static uint64_t layer_bytes(const struct described *d, const struct types *types, uint64_t stage)
 {
 	struct kept kept = kept_of(d, d->again[stage]);
-	uint64_t sum = before_rotation(d, d->again[stage]) * types->values;
+	uint64_t sum = 0;
 	for (enum cuttable dim = DIM_NONE; dim <= DIM_VOCAB; dim++)
 		sum += rows(d, dim, kept.values[dim]) * types->values +
 		       rows(d, dim, kept.statistics[dim]) * types->statistics +
