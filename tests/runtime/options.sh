@@ -69,3 +69,18 @@ expect 0 "$bin/tiny_1" -h
 grep -q -- '--help' out || fail "-h is no help"
 expect 1 "$bin/tiny_1" --steps 1 --log no/such/folder --quiet
 says 'cannot write the log `no/such/folder`'
+
+# More threads than cores wait without spinning; a user's word stands.
+waits() { # waits POLICY COMMAND..: how the program was told to wait
+	policy=$1
+	shift
+	"$@" --steps 100000000 --quiet --threads $(($(nproc) + 1)) >out 2>err &
+	program=$!
+	ranks "$program" 2
+	tr '\0' '\n' <"/proc/$program/environ" >told
+	kill -s TERM "$program"
+	wait "$program" || :
+	grep -qx "OMP_WAIT_POLICY=$policy" told || fail "not told to wait: $policy"
+}
+waits passive "$bin/tiny_2"
+waits active env OMP_WAIT_POLICY=active "$bin/tiny_2"
