@@ -106,6 +106,12 @@ static int find_topic(struct session *session, struct argument what)
 	return -1;
 }
 
+/* Topics that are of one rank. */
+static bool is_of_rank(const char *topic)
+{
+	return !strcmp(topic, "split") || !strcmp(topic, "traffic") || !strcmp(topic, "all");
+}
+
 /* --rank, else the first rank of the heaviest stage. False with E0602. */
 static bool choose_rank(struct show *show)
 {
@@ -115,6 +121,13 @@ static bool choose_rank(struct show *show)
 	show->rank = ranks_first(show->head, show->verdict->layout->program->stage);
 	if (session->options.rank == UINT32_MAX)
 		return true;
+	if (!is_of_rank(session->options.operands.at[0].text)) {
+		diag_note(wrong_operand(session, session->options.operands.at[0],
+					"`planc show %s` is not of one rank",
+					session->options.operands.at[0].text),
+			  "`--rank` goes with: split traffic all; `--all-ranks` shows each class");
+		return false;
+	}
 	show->rank = session->options.rank;
 	if (show->rank < ranks)
 		return true;

@@ -17,6 +17,9 @@ void emit_makefile(struct emitter *e)
 		 "-I$(PLANC)/include/planc\n"
 		 "RUNTIME = $(PLANC)/lib/planc/libplanc_rt.a\n"
 		 "LINK = $(shell cat $(PLANC)/lib/planc/link.txt)\n"
+		 "ifeq ($(wildcard $(PLANC)/include/planc/rt/rt.h),)\n"
+		 "$(error planc is not on PATH: `make PLANC=DIR`, where it is installed)\n"
+		 "endif\n"
 		 "\n");
 	text_add(e->out,
 		 "%s: model.o schedule.o\n"

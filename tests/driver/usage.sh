@@ -32,6 +32,7 @@ wrong 'needs a folder' build tiny.plan
 wrong '`planc rehearse` does not take `-o`' rehearse tiny.plan -o out.d
 wrong 'too many operands' rehearse tiny.plan big.plan
 wrong '`planc show` cannot show `nothing`' show nothing tiny.plan
+wrong '`planc show memory` is not of one rank' show memory --rank 0 tiny.plan
 wrong '`planc list` cannot list `nothing`' list nothing
 wrong 'there is no block `nothing`' list settings nothing
 wrong 'there is no code `E9999`' explain E9999
