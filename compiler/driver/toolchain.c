@@ -69,8 +69,9 @@ static void find_compiler(struct toolchain *out, const char *folder, struct aren
 
 	if (cc)
 		add_words(&out->cc, cc, arena);
-	if (!out->cc.n)
-		read_words(&out->cc, arena_text(arena, "%s/cc.txt", folder), arena);
+	if (out->cc.n)
+		return;
+	read_words(&out->cc, arena_text(arena, "%s/cc.txt", folder), arena);
 	if (out->cc.n && *out->cc.at[0] == '/' && access(out->cc.at[0], X_OK))
 		out->cc.n = 0;
 	if (!out->cc.n)

@@ -56,4 +56,5 @@ sed 's/ = note: the command was:.*/ = note: the command was: .../' err >said
 diff -u "$here/E0801-compiler-fails.err" said || fail 'text of E0801'
 [ -e made/tiny ] && fail 'a failed compiler left a program'
 CC=no-such-compiler expect 4 build tiny.plan -o made
+CC=/no/such/compiler expect 4 build tiny.plan -o made
 finish
