@@ -6,7 +6,8 @@ trap 'rm -rf "$work"' EXIT
 failed=0
 # The emitted text computes nothing itself, so how it is optimized moves no bit; tests/driver and
 # tests/examples build as users do.
-printf '#!/bin/sh\nexec %s "$@" -O0\n' "$(cat "$(dirname "$planc")/../lib/planc/cc.txt")" >"$work/cc"
+own=$(cat "$(dirname "$planc")/../lib/planc/cc.txt")
+printf '#!/bin/sh\nexec %s "$@" -O0\n' "$own" >"$work/cc"
 chmod +x "$work/cc"
 export CC="$work/cc"
 
