@@ -64,17 +64,6 @@ const char *show_factors(const struct factors *factors, uint32_t mask, const cha
 	return text;
 }
 
-const char *show_type(enum rt_type type)
-{
-	static const char *const names[] = {
-#define RT_TYPE(name, bytes, text) text,
-#include "rt/types.def"
-#undef RT_TYPE
-	};
-
-	return names[type];
-}
-
 static const struct topic {
 	const char *name;
 	void (*show)(const struct show *show);

@@ -34,6 +34,5 @@ void show_rank_json(const struct show *show);
 /* Names of the factors in `mask` with `separator` between them. */
 const char *show_factors(const struct factors *factors, uint32_t mask, const char *separator,
 			 struct arena *arena);
-const char *show_type(enum rt_type type); /* "bf16" */
 
 #endif

@@ -117,7 +117,7 @@ static void add_param(const struct show *show, const struct program *p, uint32_t
 						  (unsigned long long)b->layers)
 				     : "";
 
-	columns_row(table, path_of(show, &p->graph->params[param]), show_type(b->type),
+	columns_row(table, path_of(show, &p->graph->params[param]), graph_type_name(b->type),
 		    dims_text(show, p, param), num_bytes(show->arena, b->bytes, 1), copies,
 		    held_text(show, p, p->params[param].weight));
 }
@@ -177,7 +177,7 @@ static void add_state_row(const struct show *show, const struct program *p, cons
 		what = arena_text(show->arena, "%s, flat over %s", what,
 				  show_factors(&p->flow->factors, state->flat, " * ", show->arena));
 	if (state->one)
-		columns_row(table, name, show_type(state->one->type), what,
+		columns_row(table, name, graph_type_name(state->one->type), what,
 			    num_bytes(show->arena, state->bytes.value, 1), "", "");
 }
 
@@ -312,7 +312,7 @@ static void json_param(const struct show *show, const struct program *p, uint32_
 
 	json_object(show->json, NULL);
 	json_text(show->json, "path", path_of(show, &p->graph->params[param]));
-	json_text(show->json, "type", show_type(b->type));
+	json_text(show->json, "type", graph_type_name(b->type));
 	json_list(show->json, "dims");
 	for (uint32_t i = 0; i < dims.n; i++) {
 		const struct dim *dim = &p->graph->model->dims[dims.at[i]];
@@ -335,7 +335,7 @@ static void json_state(const struct show *show, const struct program *p, const c
 		       const struct state *state)
 {
 	json_object(show->json, key);
-	json_text(show->json, "type", state->one ? show_type(state->one->type) : "");
+	json_text(show->json, "type", state->one ? graph_type_name(state->one->type) : "");
 	json_number(show->json, "bytes", state->bytes.value);
 	json_factors(show, p, "flat", state->flat);
 	json_end(show->json);

@@ -269,8 +269,8 @@ static void emit_clear(struct emitter *e, const struct step *step)
 				  : "\t.bytes = %splace_%s.level_stride,\n",
 			 use->level_plus ? "" : "N_LEVELS * ", b->name->text);
 	else if (b->param != NO_ID)
-		text_add(e->out, "\t.bytes = %s * %d,\n", rows_of(e, step),
-			 emit_bytes(b->type));
+		text_add(e->out, "\t.bytes = %s * %llu,\n", rows_of(e, step),
+			 (unsigned long long)graph_type_bytes(b->type));
 	else
 		text_add(e->out, "\t.bytes = %llu,\n", (unsigned long long)b->bytes);
 	text_add(e->out, "}));\n");

@@ -92,14 +92,9 @@ char *emit_size(struct emitter *e, const struct size *size)
 
 char *emit_buffer_shape(struct emitter *e, const struct buffer *b)
 {
-	static const char *const types[] = {
-#define RT_TYPE(name, bytes, text) text,
-#include "rt/types.def"
-#undef RT_TYPE
-	};
 	const struct factors *factors = &e->program->flow->factors;
 	struct text out = text_new(e->arena);
-	text_add(&out, "%s [", types[b->type]);
+	text_add(&out, "%s [", graph_type_name(b->type));
 	for (uint32_t i = 0; i < b->dims.n; i++) {
 		const struct dim *d = &e->program->graph->model->dims[b->dims.at[i]];
 		uint32_t cuts = spread_cuts(&b->spread, factors, b->dims.at[i]);
@@ -165,16 +160,6 @@ const char *emit_rt_type(enum rt_type type)
 #undef RT_TYPE
 	};
 	return names[type];
-}
-
-int emit_bytes(enum rt_type type)
-{
-	static const int bytes[] = {
-#define RT_TYPE(name, bytes, text) bytes,
-#include "rt/types.def"
-#undef RT_TYPE
-	};
-	return bytes[type];
 }
 
 /* Copies a source line into a comment: what would end it, join lines or make a trigraph is broken

@@ -51,8 +51,6 @@ const char *emit_type(enum rt_type type);
 const char *emit_suffix(enum rt_type type);
 /* "RT_F32" */
 const char *emit_rt_type(enum rt_type type);
-/* Bytes of an element. */
-int emit_bytes(enum rt_type type);
 /* A comment line with the place and the text of the source line under a span; nothing for nowhere.
  */
 void emit_source(struct emitter *e, struct span span, const char *prefix);

@@ -136,35 +136,30 @@ void gradient_rope(struct builder *b, uint32_t node, struct tensor_id dy)
 	term(b, OP_rope_backward, f.in[0], f.span, (struct tensor_id[]){dy, f.in[1]}, 2);
 }
 
-void gradient_attend(struct builder *b, uint32_t node, struct tensor_id dy)
+/* Backward of `op` reads q, k, v, what forward made (`made` tensors of it) and dy. */
+static void attend(struct builder *b, uint32_t node, struct tensor_id dy, enum op op, int made)
 {
 	struct graph_node f = forward(b, node);
 	struct tensor_id d[3];
 	for (int i = 0; i < 3; i++)
 		d[i] = adjoint_new(b, f.in[i], f.span);
-	struct graph_node *n = build_node(b, OP_attend_backward, f.span);
+	struct graph_node *n = build_node(b, op, f.span);
 	memcpy(n->in, f.in, 3 * sizeof f.in[0]);
-	n->in[3] = f.out[0];
-	n->in[4] = f.out[1];
-	n->in[5] = dy;
+	memcpy(n->in + 3, f.out, (size_t)made * sizeof f.out[0]);
+	n->in[3 + made] = dy;
 	memcpy(n->out, d, sizeof d);
 	for (int i = 0; i < 3; i++)
 		adjoint_add(b, f.in[i], d[i], true);
 }
 
+void gradient_attend(struct builder *b, uint32_t node, struct tensor_id dy)
+{
+	attend(b, node, dy, OP_attend_backward, 2);
+}
+
 void gradient_attend_stored(struct builder *b, uint32_t node, struct tensor_id dy)
 {
-	struct graph_node f = forward(b, node);
-	struct tensor_id d[3];
-	for (int i = 0; i < 3; i++)
-		d[i] = adjoint_new(b, f.in[i], f.span);
-	struct graph_node *n = build_node(b, OP_attend_stored_backward, f.span);
-	memcpy(n->in, f.in, 3 * sizeof f.in[0]);
-	memcpy(n->in + 3, f.out, 4 * sizeof f.out[0]);
-	n->in[7] = dy;
-	memcpy(n->out, d, sizeof d);
-	for (int i = 0; i < 3; i++)
-		adjoint_add(b, f.in[i], d[i], true);
+	attend(b, node, dy, OP_attend_stored_backward, 4);
 }
 
 void gradient_unary(struct builder *b, uint32_t node, struct tensor_id dy)

@@ -107,6 +107,10 @@ uint64_t graph_elements(const struct graph *graph, struct dims dims, bool padded
 /* Logical weights of the model; false on overflow. */
 bool graph_params(const struct graph *graph, uint64_t *out);
 
+/* "bf16", and bytes of one element. */
+const char *graph_type_name(enum rt_type type);
+uint64_t graph_type_bytes(enum rt_type type);
+
 struct op_row {
 	const char *name, *doc;
 	uint8_t ins, outs;

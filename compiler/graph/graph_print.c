@@ -4,11 +4,6 @@
 #include "base/num.h"
 
 static const char *const region_names[] = {"before", "repeat", "after"};
-static const char *const type_names[] = {
-#define RT_TYPE(name, bytes, text) text,
-#include "rt/types.def"
-#undef RT_TYPE
-};
 
 static void print_dims(const struct graph *graph, struct dims dims, struct text *out)
 {
@@ -27,7 +22,7 @@ static void print_tensors(const struct graph *graph, const struct tensor_id *ids
 		const struct tensor *t = &graph->tensors[ids[i].at];
 		text_add(out, "%s%s", some++ ? ", " : "", t->name->text);
 		if (types) {
-			text_add(out, " %s ", type_names[t->type]);
+			text_add(out, " %s ", graph_type_name(t->type));
 			print_dims(graph, t->dims, out);
 		}
 	}

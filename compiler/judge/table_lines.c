@@ -96,16 +96,12 @@ static struct tally tally_of(const struct maker *maker, enum item item, const ch
 /* "bf16", "fp32 + int32": types that hold at least a hundredth. */
 static const char *types_text(const struct tally *tally, struct arena *arena)
 {
-	static const char *const names[] = {
-#define RT_TYPE(name, bytes, text) text,
-#include "rt/types.def"
-#undef RT_TYPE
-	};
 	const char *text = "";
 
 	for (int i = 0; i < RT_TYPES; i++)
 		if (tally->types[i] && tally->types[i] >= tally->bytes / 100)
-			text = arena_text(arena, "%s%s%s", text, *text ? " + " : "", names[i]);
+			text = arena_text(arena, "%s%s%s", text, *text ? " + " : "",
+					  graph_type_name((enum rt_type)i));
 	return text;
 }
 

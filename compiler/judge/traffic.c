@@ -27,7 +27,7 @@ static uint64_t plus(uint64_t a, uint64_t b)
 struct traffic_pair traffic_pair(const struct step *step, uint64_t members, uint64_t me,
 				 uint64_t peer)
 {
-	uint64_t size = walk_type_bytes(step->type), block = (uint64_t)step->rows.value, both;
+	uint64_t size = graph_type_bytes(step->type), block = (uint64_t)step->rows.value, both;
 
 	switch (step->collective) {
 	case COLLECTIVE_ALL_REDUCE:

@@ -5,17 +5,6 @@
 #include "base/vec.h"
 #include "part/turns.h"
 
-uint64_t walk_type_bytes(enum rt_type type)
-{
-	static const uint8_t bytes[] = {
-#define RT_TYPE(name, size, text) size,
-#include "rt/types.def"
-#undef RT_TYPE
-	};
-
-	return bytes[type];
-}
-
 /* Calls of a sweep in one turn of a chunk. */
 static uint64_t calls_of_turn(const struct role *role, const struct sweep *sweep, uint32_t chunk)
 {

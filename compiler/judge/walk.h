@@ -28,7 +28,4 @@ struct walk_messages *walk_messages(const struct program *program, uint32_t *n,
 /* Arithmetic of a rank in a step; in floating-point operations, saturating. */
 uint64_t walk_flops(const struct program *program);
 
-/* Bytes of an element. */
-uint64_t walk_type_bytes(enum rt_type type);
-
 #endif

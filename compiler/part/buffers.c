@@ -8,21 +8,15 @@
 #include "base/num.h"
 #include "rt/workspace.h"
 
-static const uint8_t type_bytes[] = {
-#define RT_TYPE(name, bytes, text) bytes,
-#include "rt/types.def"
-#undef RT_TYPE
-};
-
 uint64_t buffer_stride(const struct buffer *buffer)
 {
 	struct num n = num_round_up(num_from(buffer->elements), 64);
-	return num_times(n, type_bytes[buffer->type]).value;
+	return num_times(n, graph_type_bytes(buffer->type)).value;
 }
 
 uint64_t buffer_tail(const struct buffer *buffer)
 {
-	return num_times(num_from(buffer->tail), type_bytes[buffer->type]).value;
+	return num_times(num_from(buffer->tail), graph_type_bytes(buffer->type)).value;
 }
 
 struct buffer buffer_new(struct lower *l, const char *name, enum item item, enum rt_type type,
@@ -54,7 +48,7 @@ static void held_as(struct lower *l, struct buffer *buffer, struct tensor_id t)
 
 uint32_t buffer_add(struct lower *l, struct buffer buffer)
 {
-	struct num bytes = num_times(num_from(buffer.elements), type_bytes[buffer.type]);
+	struct num bytes = num_times(num_from(buffer.elements), graph_type_bytes(buffer.type));
 	if (buffer.elements == UINT64_MAX || bytes.overflow) {
 		if (!l->overflow)
 			diag_add(l->work->diags, E0114, buffer.span,

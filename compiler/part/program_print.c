@@ -11,12 +11,6 @@ static const char *const row_names[] = {
 #undef LOOP
 };
 
-static const char *const type_names[] = {
-#define RT_TYPE(name, bytes, text) text,
-#include "rt/types.def"
-#undef RT_TYPE
-};
-
 static const char *const collective_names[] = {"all_reduce", "all_reduce_max", "reduce_scatter",
 					       "all_gather", "slice", "hand_over"};
 
@@ -55,7 +49,7 @@ static void print_step(const struct program *p, const struct step *step, const s
 		text_add(out, "  %s over %s", collective_names[step->collective],
 			 p->groups[step->group].name->text);
 	else
-		text_add(out, "  %s %s", row_names[step->row], type_names[step->type]);
+		text_add(out, "  %s %s", row_names[step->row], graph_type_name(step->type));
 	text_add(out, " (");
 	for (uint32_t i = 0; i < step->nuses; i++) {
 		text_add(out, "%s", i ? ", " : "");

@@ -6,12 +6,6 @@
 #include "base/bug.h"
 #include "base/vec.h"
 
-static const char *const type_names[] = {
-#define RT_TYPE(name, bytes, text) text,
-#include "rt/types.def"
-#undef RT_TYPE
-};
-
 /* ---- collectives that several stages take part in -------------------------------------------- */
 
 struct meeting {
@@ -51,7 +45,7 @@ static const char *text_of(const struct meeting *m, struct arena *arena)
 					    "slices",	      "hands over"};
 	const struct step *step = step_of(m);
 	return arena_text(arena, "%s %s %lld %s over `%s`", place_of(m, arena),
-			  names[step->collective], elements(step), type_names[step->type],
+			  names[step->collective], elements(step), graph_type_name(step->type),
 			  m->program->groups[step->group].name->text);
 }
 

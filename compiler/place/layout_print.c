@@ -9,12 +9,6 @@ static const char *const item_names[] = {
 #undef ITEM
 };
 
-static const char *const type_names[] = {
-#define RT_TYPE(name, bytes, text) text,
-#include "rt/types.def"
-#undef RT_TYPE
-};
-
 static const char *const phase_names[PHASES] = {
 	[PHASE_INIT] = "init",
 	[PHASE_FORWARD] = "forward",
@@ -75,7 +69,8 @@ static struct row row_of(const struct layout *layout, const struct home *home, u
 {
 	const struct buffer *buffer = &layout->program->buffers[index];
 
-	return (struct row){{buffer->name->text, item_names[buffer->item], type_names[buffer->type],
+	return (struct row){{buffer->name->text, item_names[buffer->item],
+			     graph_type_name(buffer->type),
 			     dims_text(layout->program, buffer, arena), copies_text(buffer, arena),
 			     number(arena, home->places[index].offset),
 			     number(arena, buffer->bytes),

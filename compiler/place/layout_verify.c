@@ -7,19 +7,6 @@
  * is in 128 bits, so it cannot wrap. */
 enum { COPY_DIMS = 3 };
 
-static uint64_t element_bytes(enum rt_type type)
-{
-	switch (type) {
-#define RT_TYPE(name, bytes, text)                                                                 \
-	case RT_##name:                                                                            \
-		return bytes;
-#include "rt/types.def"
-#undef RT_TYPE
-	default:
-		BUG("element type %d", (int)type);
-	}
-}
-
 static unsigned __int128 first_byte(const struct home *home, uint32_t index)
 {
 	return home->places[index].offset;
@@ -36,7 +23,7 @@ static unsigned __int128 last_byte(const struct layout *layout, const struct hom
 	       (unsigned __int128)(buffer->layers - 1) * place->layer_stride +
 	       (unsigned __int128)(buffer->slots - 1) * place->slot_stride +
 	       (unsigned __int128)(buffer->levels - 1) * place->level_stride + buffer->bytes +
-	       (unsigned __int128)buffer->tail * element_bytes(buffer->type);
+	       (unsigned __int128)buffer->tail * graph_type_bytes(buffer->type);
 }
 
 /* Copies of one buffer: taken from the narrowest stride up, each stride steps over all below it. */
@@ -45,7 +32,7 @@ static void verify_copies(const struct buffer *buffer, const struct place *place
 	uint64_t counts[COPY_DIMS] = {buffer->layers, buffer->slots, buffer->levels};
 	uint64_t strides[COPY_DIMS] = {place->layer_stride, place->slot_stride,
 				       place->level_stride};
-	uint64_t align = 64 * element_bytes(buffer->type);
+	uint64_t align = 64 * graph_type_bytes(buffer->type);
 	unsigned __int128 reach = buffer->bytes;
 
 	BUG_IF(place->offset % align, "`%s` is not aligned", buffer->name->text);

@@ -17,12 +17,7 @@ struct placer {
 
 static uint64_t alignment(const struct buffer *buffer)
 {
-	static const uint8_t bytes[] = {
-#define RT_TYPE(name, bytes, text) bytes,
-#include "rt/types.def"
-#undef RT_TYPE
-	};
-	uint64_t align = (uint64_t)ALIGN_ELEMENTS * bytes[buffer->type];
+	uint64_t align = ALIGN_ELEMENTS * graph_type_bytes(buffer->type);
 
 	return align > ALIGN_BYTES ? align : ALIGN_BYTES;
 }

@@ -51,14 +51,14 @@ void memory_measure(const struct rt *rt, struct memory_use *use)
 }
 
 /* Resident bytes of the arenas of a stage: of the one that is furthest from the prediction. */
-static int64_t resident_stage(const struct rt *rt, const struct rt_role *role)
+static int64_t resident_stage(const struct rt *rt, const struct rank_memory *ranks,
+			      const struct rt_role *role)
 {
 	int64_t worst = role->arena;
 	for (int rank = 0; rank < rt->world->ranks; rank++) {
-		if (rt_role_of(rt->plan, rank) != role)
-			continue;
-		int64_t bytes = resident(rt->world->arena[rank], rt->world->arena_bytes[rank]);
-		if (llabs(bytes - role->arena) > llabs(worst - role->arena))
+		int64_t bytes = ranks[rank].arena;
+		if (rt_role_of(rt->plan, rank) == role &&
+		    llabs(bytes - role->arena) > llabs(worst - role->arena))
 			worst = bytes;
 	}
 	return worst;
@@ -76,18 +76,20 @@ static void add_line(struct rt_text *text, const char *name, int depth, int64_t 
 }
 
 /* The arenas of the other stages of a pipeline. */
-static void add_stages(const struct rt *rt, struct rt_text *text)
+static void add_stages(const struct rt *rt, const struct rank_memory *ranks,
+		       struct rt_text *text)
 {
 	char name[64];
 	for (uint32_t i = 0; i < rt->plan->nroles; i++) {
 		const struct rt_role *role = &rt->plan->roles[i];
 		snprintf(name, sizeof name, "arena, %.40s", role->name);
 		if (role != rt->role)
-			add_line(text, name, 0, role->arena, resident_stage(rt, role));
+			add_line(text, name, 0, role->arena, resident_stage(rt, ranks, role));
 	}
 }
 
-void memory_table(const struct rt *rt, const struct memory_use *use, struct rt_text *text)
+void memory_table(const struct rt *rt, const struct memory_use *use,
+		  const struct rank_memory *ranks, struct rt_text *text)
 {
 	char title[64] = "memory of a rank";
 	if (rt->plan->nroles > 1)
@@ -98,7 +100,7 @@ void memory_table(const struct rt *rt, const struct memory_use *use, struct rt_t
 		add_line(text, item->name, item->depth, item->bytes, -1);
 	}
 	add_line(text, "arena", 0, rt->role->arena, use->arena);
-	add_stages(rt, text);
+	add_stages(rt, ranks, text);
 	add_line(text, "outside the arena", 0, rt->plan->outside, use->outside);
 	if (rt->plan->reserve > 0)
 		add_line(text, "reserve", 0, rt->plan->reserve, -1);
@@ -119,7 +121,8 @@ static void add_items(const struct rt_role *role, struct rt_text *text)
 	rt_text_add(text, "]");
 }
 
-void memory_json(const struct rt *rt, const struct memory_use *use, struct rt_text *text)
+void memory_json(const struct rt *rt, const struct memory_use *use,
+		 const struct rank_memory *ranks, struct rt_text *text)
 {
 	rt_text_add(text,
 		    "\"predicted\":{\"arena\":%lld,\"outside\":%lld,\"reserve\":%lld,"
@@ -137,7 +140,7 @@ void memory_json(const struct rt *rt, const struct memory_use *use, struct rt_te
 		rt_text_add(text, "%s{\"name\":", i > 0 ? "," : ",\"stages\":[");
 		rt_text_json(text, role->name);
 		rt_text_add(text, ",\"predicted\":%lld,\"resident\":%lld,", (long long)role->arena,
-			    (long long)resident_stage(rt, role));
+			    (long long)resident_stage(rt, ranks, role));
 		add_items(role, text);
 		rt_text_add(text, "}");
 	}

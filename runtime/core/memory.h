@@ -24,10 +24,12 @@ struct rank_memory {
 void memory_measure(const struct rt *rt, struct memory_use *use);
 
 /* The table for people, and the same as the inside of a JSON object, added to `text`. Arena and
- * outside are measured; the items are the prediction alone. Of a pipeline, the arenas of all stages
- * are looked at, and the worst of each is told. */
-void memory_table(const struct rt *rt, const struct memory_use *use, struct rt_text *text);
-void memory_json(const struct rt *rt, const struct memory_use *use, struct rt_text *text);
+ * outside are measured; the items are the prediction alone. Of a pipeline the worst arena of each
+ * stage is told. `ranks`: what each rank posted. */
+void memory_table(const struct rt *rt, const struct memory_use *use,
+		  const struct rank_memory *ranks, struct rt_text *text);
+void memory_json(const struct rt *rt, const struct memory_use *use,
+		 const struct rank_memory *ranks, struct rt_text *text);
 
 /* Of all ranks: for people, those whose arena is not what was predicted; as a member of a JSON
  * object, predicted, resident and outside by rank. */

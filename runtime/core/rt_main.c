@@ -195,17 +195,18 @@ static void add_arenas(struct rt_text *text, const struct rt_plan *plan)
 		rt_text_add(text, "%s to %s a rank, by its stage", low, high);
 }
 
-static bool more_than_cores(const struct launch *launch)
+/* Of the machine, where there are more threads than that; else, or where it is not known, 0. */
+static int64_t cores_exceeded(const struct launch *launch)
 {
 	int64_t cores = sysconf(_SC_NPROCESSORS_ONLN);
-	return cores > 0 && launch->plan->ranks * launch->options.threads > cores;
+	return cores > 0 && launch->plan->ranks * launch->options.threads > cores ? cores : 0;
 }
 
 /* Filling the arenas of a large plan takes a while; this comes before. */
 static int say_start(const struct launch *launch)
 {
 	const struct rt_plan *plan = launch->plan;
-	int64_t threads = launch->options.threads;
+	int64_t threads = launch->options.threads, cores = cores_exceeded(launch);
 	char buffer[1024];
 	struct rt_text text = {.at = buffer, .room = sizeof buffer};
 	if (launch->options.quiet)
@@ -218,10 +219,9 @@ static int say_start(const struct launch *launch)
 	rt_text_add(&text, " weights, ");
 	add_arenas(&text, plan);
 	rt_text_add(&text, "\n");
-	if (more_than_cores(launch))
-		rt_text_add(&text, "warning: %lld threads on %ld core%s\n",
-			    (long long)(plan->ranks * threads), sysconf(_SC_NPROCESSORS_ONLN),
-			    plural(sysconf(_SC_NPROCESSORS_ONLN)));
+	if (cores > 0)
+		rt_text_add(&text, "warning: %lld threads on %lld core%s\n",
+			    (long long)(plan->ranks * threads), (long long)cores, plural(cores));
 	if (rt_write(STDOUT_FILENO, text.at, text.used) != 0)
 		return rt_fail("cannot write standard output: %s", strerror(errno));
 	return 0;
@@ -279,7 +279,7 @@ static int run_ranks(struct launch *launch)
 static void wait_passively(const struct launch *launch, char **argv)
 {
 	char self[PATH_MAX];
-	if (launch->options.threads < 2 || !more_than_cores(launch) || getenv("OMP_WAIT_POLICY"))
+	if (launch->options.threads < 2 || cores_exceeded(launch) == 0 || getenv("OMP_WAIT_POLICY"))
 		return;
 	ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
 	if (length <= 0 || setenv("OMP_WAIT_POLICY", "passive", 1) != 0)

@@ -247,13 +247,13 @@ int report_memory(struct report *report, const struct memory_use *use)
 	if (report->speaks) {
 		clear_bar(report);
 		rt_text_clear(&report->line);
-		memory_table(report->rt, use, &report->line);
+		memory_table(report->rt, use, report->ranks, &report->line);
 		memory_ranks_table(report->rt, report->ranks, &report->line);
 		report_write(report, report->line.at, report->line.used);
 	}
 	if (report->log < 0)
 		return 0;
-	memory_json(report->rt, use, begin(report, "memory"));
+	memory_json(report->rt, use, report->ranks, begin(report, "memory"));
 	memory_ranks_json(report->rt, report->ranks, &report->line);
 	return end(report);
 }
