@@ -7,33 +7,51 @@
 
 enum { DIGIT = 32, TOP = RT_EXACT_LOW + DIGIT * RT_EXACT_DIGITS - 2 };
 
-void rt_exact_add(int64_t *words, double value)
+/* Of an IEEE 754 double: |value| = mantissa x 2^exponent. */
+enum { MANTISSA = 52, EXPONENTS = 0x7ff, BIAS = 1075 };
+
+struct parts {
+	bool negative;
+	int field; /* of the exponent as it is stored */
+	uint64_t mantissa;
+};
+
+static struct parts parts_of(double value)
 {
-	int exponent = 0;
-	if (isnan(value)) {
-		words[RT_EXACT_NAN]++;
-		return;
-	}
-	if (!isinf(value))
-		(void)frexp(value, &exponent);
-	if (isinf(value) || exponent > TOP) {
-		words[RT_EXACT_INFINITE]++;
-		return;
-	}
-	int64_t mantissa = (int64_t)ldexp(value, 53 - exponent);
-	int64_t sign = mantissa < 0 ? -1 : 1;
-	uint64_t bits = (uint64_t)(mantissa * sign);
-	int at = exponent - 53 - RT_EXACT_LOW;
-	if (at < 0) {
-		bits = at > -64 ? bits >> -at : 0;
-		at = 0;
-	}
+	uint64_t bits;
+	memcpy(&bits, &value, sizeof bits);
+	struct parts parts = {
+		.negative = bits >> 63,
+		.field = (int)(bits >> MANTISSA) & EXPONENTS,
+		.mantissa = bits & (((uint64_t)1 << MANTISSA) - 1),
+	};
+	if (parts.field > 0)
+		parts.mantissa |= (uint64_t)1 << MANTISSA;
+	return parts;
+}
+
+static void add_digits(int64_t *words, uint64_t bits, int at, int64_t sign)
+{
 	int word = at / DIGIT, shift = at % DIGIT;
 	uint64_t low = (bits & 0xffffffffu) << shift, high = (bits >> DIGIT) << shift;
 	uint64_t digits[3] = {low & 0xffffffffu, (low >> DIGIT) + (high & 0xffffffffu),
 			      high >> DIGIT};
 	for (int i = 0; i < 3 && word + i < RT_EXACT_DIGITS; i++)
 		words[word + i] += sign * (int64_t)digits[i];
+}
+
+void rt_exact_add(int64_t *words, double value)
+{
+	struct parts parts = parts_of(value);
+	int exponent = (parts.field > 0 ? parts.field : 1) - BIAS, at = exponent - RT_EXACT_LOW;
+	if (isnan(value))
+		words[RT_EXACT_NAN]++;
+	else if (exponent + MANTISSA + 1 > TOP)
+		words[RT_EXACT_INFINITE]++;
+	else if (at >= 0)
+		add_digits(words, parts.mantissa, at, parts.negative ? -1 : 1);
+	else if (at > -64)
+		add_digits(words, parts.mantissa >> -at, 0, parts.negative ? -1 : 1);
 }
 
 void rt_exact_carry(int64_t *words)

@@ -11,6 +11,13 @@
 
 enum { SPINS = 2000, SLICE_NANOSECONDS = 50 * 1000 * 1000 };
 
+static int spins = SPINS;
+
+void wait_asleep(void)
+{
+	spins = 0;
+}
+
 double wait_clock(void)
 {
 	struct timespec now;
@@ -27,7 +34,7 @@ static void relax(void)
 
 enum wait_end wait_change(_Atomic uint32_t *word, uint32_t old, double seconds)
 {
-	for (int i = 0; i < SPINS; i++) {
+	for (int i = 0; i < spins; i++) {
 		if (atomic_load_explicit(word, memory_order_acquire) != old)
 			return WAIT_CHANGED;
 		relax();

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 #include "base/rt_log.h"
 #include "base/rt_status.h"
+#include "comm/wait.h"
 #include "core/files.h"
 #include "core/loop.h"
 #include "core/rt_core.h"
@@ -195,10 +197,14 @@ static void add_arenas(struct rt_text *text, const struct rt_plan *plan)
 		rt_text_add(text, "%s to %s a rank, by its stage", low, high);
 }
 
-/* Of the machine, where there are more threads than that; else, or where it is not known, 0. */
+/* That this process may run on, where there are more threads than that; else, or where it is not
+ * known, 0. */
 static int64_t cores_exceeded(const struct launch *launch)
 {
-	int64_t cores = sysconf(_SC_NPROCESSORS_ONLN);
+	cpu_set_t set;
+	int64_t cores = sched_getaffinity(0, sizeof set, &set) == 0
+				? CPU_COUNT(&set)
+				: sysconf(_SC_NPROCESSORS_ONLN);
 	return cores > 0 && launch->plan->ranks * launch->options.threads > cores ? cores : 0;
 }
 
@@ -303,6 +309,8 @@ int rt_main(int argc, char **argv, const struct rt_plan *plan)
 		printf("%s, runtime %d\n", plan->name, RT_ABI);
 		return flush_output() != 0 ? fail(RT_EXIT_FAULT) : 0;
 	}
+	if (cores_exceeded(&launch) > 0)
+		wait_asleep();
 	wait_passively(&launch, argv);
 	int code = open_inputs(&launch) != 0 ? fail(RT_EXIT_FAULT) : run_ranks(&launch);
 	weights_close(&launch.init);
