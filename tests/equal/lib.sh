@@ -4,10 +4,10 @@
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
-# The emitted text computes nothing itself, so how it is optimized moves no bit; tests/driver and
-# tests/examples build as users do.
+# The emitted text computes nothing itself, so how it is optimized moves no bit, and lines of the
+# runtime are not looked up; tests/driver and tests/examples build as users do.
 own=$(cat "$(dirname "$planc")/../lib/planc/cc.txt")
-printf '#!/bin/sh\nexec %s "$@" -O0\n' "$own" >"$work/cc"
+printf '#!/bin/sh\nexec %s "$@" -O0 -Wl,-S\n' "$own" >"$work/cc"
 chmod +x "$work/cc"
 export CC="$work/cc"
 

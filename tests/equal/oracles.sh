@@ -39,27 +39,33 @@ if same free below >/dev/null; then
 	failed=1
 fi
 
-# 768 weights at 1.0, 100 steps at 6e-4: with a master copy most move, in bf16 alone none does, and
-# rounded by chance they move as far on average as in fp32.
-plan=equal/gpt.plan steps=100
-wide='s/^  embed .*/  embed = 768, ffn = 16/; s/^  heads .*/  heads = 12/; s/256 MiB/1 GiB/
-s/^  layers .*/  layers = 1/; s/lr = 1e-3/lr = 6e-4/; /^  schedule/d
-s/^  global_batch .*/  global_batch = 2 seq/; s/dropout *= 10 %/dropout = 0 %/'
+# 768 weights at 1.0 (two norms of 64 in six layers), 100 steps at 6e-4: with a master copy most
+# move, in bf16 alone none does, and rounded by chance they move as far on average as in fp32.
+plan=equal/gpt.plan steps=100 layers=6
+deep="s/^  embed .*/  embed = 64, ffn = 16/; s/lr = 1e-3/lr = 6e-4/; /^  schedule/d
+s/^  layers .*/  layers = $layers/; s/^  global_batch .*/  global_batch = 2 seq/
+s/dropout *= 10 %/dropout = 0 %/"
 types='compute = bf16, params = bf16, gradients = bf16, optimizer = bf16, loss = fp32'
-build fp32 $plan fp32 1 - 2 "$wide"
-build master $plan mixed_bf16_16b 1 - 2 "$wide"
-build chance $plan pure_bf16 1 - 2 "$wide"
-build nearest $plan fp32 1 - 2 "$wide; s/^precision = .*/precision { $types }/"
+build fp32 $plan fp32 1 - 2 "$deep"
+build master $plan mixed_bf16_16b 1 - 2 "$deep"
+build chance $plan pure_bf16 1 - 2 "$deep"
+build nearest $plan fp32 1 - 2 "$deep; s/^precision = .*/precision { $types }/"
 
-# moved NAME: how many of the first norm's weights moved; how far on average, in the direction of
-# fp32, as a share of what they move there
+# ones NAME: the weights of the norms, a line each
 ones() {
 	file=$work/$1/weights
 	length=$(od -An -tu8 -N8 "$file" | tr -d ' ')
-	from=$(dd if="$file" bs=1 skip=8 count="$length" 2>"$work/said" |
-		sed -n 's/.*h\.0\.ln_1\.weight":{[^}]*"data_offsets":\[\([0-9]*\),.*/\1/p')
-	od -An -v -tf4 -w4 -j $((8 + length + from)) -N $((4 * 768)) "$file"
+	dd if="$file" bs=1 skip=8 count="$length" 2>"$work/said" |
+		sed 's/"data_offsets":\[\([0-9]*\),/\n\1\n/g; s/"h\./\n&/g' >"$work/header"
+	for layer in $(seq 0 $((layers - 1))); do
+		for norm in 1 2; do
+			from=$(grep -A 1 "^\"h\.$layer\.ln_$norm\.weight\"" "$work/header" | tail -n 1)
+			od -An -v -tf4 -w4 -j $((8 + length + from)) -N $((4 * 64)) "$file"
+		done
+	done
 }
+# moved NAME: how many moved; how far on average, in the direction of fp32, as a share of what they
+# move there
 moved() {
 	ones fp32 >"$work/want"
 	ones "$1" | paste "$work/want" - | awk '

@@ -10,6 +10,7 @@
 
 #include "base/rt_status.h"
 #include "comm/comm.h"
+#include "comm/wait.h"
 
 enum { MOST = 8, ELEMENTS = 100003, ARENA = MOST * ELEMENTS * 8 * 2 };
 
@@ -400,6 +401,8 @@ int main(int argc, char **argv)
 		for (int64_t i = 0; i < NUMBERS; i++)
 			numbers[r][i] = make_number(r, i);
 	struct rt_fault *fault = shared(sizeof *fault);
+	if (ranks % 2 == 0) /* both ways to wait */
+		wait_asleep();
 	comm.ops = &shm_comm_ops;
 	comm.ranks = ranks;
 	comm.arena = arenas;

@@ -25,9 +25,9 @@ masked() {
 	grep -q 'targets\[i\] = -1' "$1/model.c"
 }
 
-# compiled FOLDER: model.c and schedule.c to program, without optimizing
+# compiled FOLDER: model.c and schedule.c to program, without optimizing, without line numbers
 compiled() {
-	(cd "$1" && ${CC:-cc} -O0 -w -std=c17 -ffp-contract=off -I"$root/include/planc" \
+	(cd "$1" && ${CC:-cc} -O0 -Wl,-S -w -std=c17 -ffp-contract=off -I"$root/include/planc" \
 		model.c schedule.c -o program "$root/lib/planc/libplanc_rt.a" $link) >"$1/said" 2>&1
 }
 
