@@ -159,12 +159,9 @@ static bool special(const char *path)
 	return !lstat(path, &about) && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
 }
 
-bool text_write(const struct text *text, const char *path)
+static bool write_file(const struct text *text, const char *path)
 {
-	bool direct = special(path);
-	char *beside = arena_text(text->arena, "%s.%ld.tmp", path, (long)getpid());
-	int file = open(direct ? path : beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	int fault = 0;
+	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), fault = 0;
 
 	if (file < 0)
 		return false;
@@ -172,12 +169,44 @@ bool text_write(const struct text *text, const char *path)
 		fault = errno;
 	if (close(file) && !fault)
 		fault = errno;
-	if (!fault && !direct && rename(beside, path))
-		fault = errno;
-	if (fault && !direct)
-		unlink(beside);
 	errno = fault;
 	return !fault;
+}
+
+bool text_stage(const struct text *text, const char *path, struct staged *out)
+{
+	*out = (struct staged){.path = path};
+	if (special(path))
+		return write_file(text, path);
+	out->beside = arena_text(text->arena, "%s.%ld.tmp", path, (long)getpid());
+	if (write_file(text, out->beside))
+		return true;
+	staged_drop(out);
+	return false;
+}
+
+bool staged_take(const struct staged *staged)
+{
+	if (!staged->beside || !rename(staged->beside, staged->path))
+		return true;
+	staged_drop(staged);
+	return false;
+}
+
+void staged_drop(const struct staged *staged)
+{
+	int fault = errno;
+
+	if (staged->beside)
+		unlink(staged->beside);
+	errno = fault;
+}
+
+bool text_write(const struct text *text, const char *path)
+{
+	struct staged staged;
+
+	return text_stage(text, path, &staged) && staged_take(&staged);
 }
 
 /* Until the end of the file, whatever its announced size: pipes have none. */

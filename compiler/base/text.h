@@ -30,7 +30,19 @@ void text_raw(struct text *text, const char *bytes, size_t length);
 /* A JSON string with quotes; control characters escaped, bytes that are no UTF-8 as U+FFFD. */
 void text_json(struct text *text, const char *string);
 
-/* Writes to PATH.tmp in the same folder and renames. False with errno set; no half file is left. */
+/* A file that is written whole beside its place; NULL where the place is no regular file, which
+ * has then been written. */
+struct staged {
+	const char *path, *beside;
+};
+
+/* Writes beside PATH, in the same folder. False with errno set, and nothing is left. */
+bool text_stage(const struct text *text, const char *path, struct staged *out);
+/* Moves it to its place. False with errno set, and nothing is left. */
+bool staged_take(const struct staged *staged);
+void staged_drop(const struct staged *staged);
+
+/* Stages and takes: no half file is ever seen. False with errno set. */
 bool text_write(const struct text *text, const char *path);
 
 /* Input over this many bytes is refused: a device may never end. */

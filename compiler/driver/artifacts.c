@@ -52,22 +52,49 @@ static bool same_as_file(struct session *session, const struct text *text, const
 	return same;
 }
 
-bool artifacts_write(struct session *session, const struct artifacts *artifacts, const char *folder,
-		     bool *changed)
+struct staged_files {
+	VEC(struct staged) all;
+};
+
+/* Writes those that differ beside their places. */
+static bool stage(struct session *session, const struct artifacts *artifacts, const char *folder,
+		  struct staged_files *out)
 {
-	*changed = false;
+	struct arena *arena = session->work.keep;
+
 	for (uint32_t i = 0; i < artifacts->all.n; i++) {
 		const struct artifact *artifact = &artifacts->all.at[i];
-		const char *path = arena_text(session->work.keep, "%s/%s", folder, artifact->path);
+		const char *path = arena_text(arena, "%s/%s", folder, artifact->path);
+		struct staged staged;
 
 		if (same_as_file(session, &artifact->text, path))
 			continue;
-		*changed = true;
-		if (!session_write(session, &artifact->text, path))
+		if (!session_stage(session, &artifact->text, path, &staged))
 			return false;
-		session_note(session, "planc: wrote %s", path);
+		vec_push(arena, &out->all, staged);
 	}
 	return true;
+}
+
+bool artifacts_write(struct session *session, const struct artifacts *artifacts, const char *folder,
+		     bool *changed)
+{
+	struct staged_files files = {0};
+	bool good = stage(session, artifacts, folder, &files);
+
+	*changed = files.all.n > 0;
+	for (uint32_t i = 0; i < files.all.n; i++) {
+		const struct staged *file = &files.all.at[i];
+
+		if (!good) {
+			staged_drop(file);
+		} else if (!staged_take(file)) {
+			good = session_cannot_write(session, file->path);
+		} else {
+			session_note(session, "planc: wrote %s", file->path);
+		}
+	}
+	return good;
 }
 
 void artifacts_compare(struct session *session, const struct artifacts *artifacts,

@@ -16,7 +16,8 @@ bool artifacts_emittable(struct session *session);
 /* All of it, each file under a line with its name. */
 void artifacts_print(const struct artifacts *artifacts, struct text *out);
 
-/* Writes those files of `folder` that differ; *changed: whether there were any. False: E0702. */
+/* Writes those files of `folder` that differ; *changed: whether there were any. False with E0702;
+ * where there is no room for all of them, none is touched. */
 bool artifacts_write(struct session *session, const struct artifacts *artifacts, const char *folder,
 		     bool *changed);
 

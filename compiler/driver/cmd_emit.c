@@ -112,7 +112,9 @@ static bool build(struct session *session, struct product *product, bool lazily)
 	if (!toolchain_find(session, &toolchain) ||
 	    !artifacts_write(session, &product->artifacts, product->folder, &product->changed))
 		return false;
-	if (lazily && !product->changed && toolchain_current(&toolchain, product->program))
+	if (lazily && !product->changed &&
+	    toolchain_current(session, &toolchain, &product->artifacts, product->folder,
+			      product->program))
 		return true;
 	return toolchain_compile(session, &toolchain, &product->artifacts, product->folder,
 				 product->program);

@@ -258,14 +258,21 @@ bool session_folder(struct session *session, const char *path)
 	return true;
 }
 
-bool session_write(struct session *session, const struct text *text, const char *path)
+bool session_stage(struct session *session, const struct text *text, const char *path,
+		   struct staged *out)
 {
 	const char *slash = strrchr(path, '/');
 
 	if (slash && slash != path &&
 	    !session_folder(session, arena_copy(session->work.keep, path, (size_t)(slash - path))))
 		return false;
-	if (!text_write(text, path))
-		return session_cannot_write(session, path);
-	return true;
+	return text_stage(text, path, out) || session_cannot_write(session, path);
+}
+
+bool session_write(struct session *session, const struct text *text, const char *path)
+{
+	struct staged staged;
+
+	return session_stage(session, text, path, &staged) &&
+	       (staged_take(&staged) || session_cannot_write(session, path));
 }

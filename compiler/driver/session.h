@@ -47,6 +47,9 @@ const struct source *session_read(struct session *session, struct argument opera
  * command needs, or NULL for all. NULL if the file could not be read. */
 struct outcome *session_compile(struct session *session, uint32_t index, const char *stop_after);
 
+/* Makes PATH's folders and writes beside it (text_stage). False with E0702. */
+bool session_stage(struct session *session, const struct text *text, const char *path,
+		   struct staged *out);
 /* Makes PATH's folders, writes it whole or not at all. False with E0702. */
 bool session_write(struct session *session, const struct text *text, const char *path);
 /* Makes a folder and those above it. False with E0702. */

@@ -187,11 +187,27 @@ bool toolchain_compile(struct session *session, const struct toolchain *toolchai
 	return false;
 }
 
-bool toolchain_current(const struct toolchain *toolchain, const char *program)
+static bool newer(const struct stat *made, const char *than)
 {
-	struct stat made, needed;
+	struct stat needed;
 
-	if (stat(program, &made) || stat(toolchain->archive, &needed))
+	if (stat(than, &needed))
 		return false;
-	return made.st_mtim.tv_sec > needed.st_mtim.tv_sec;
+	if (made->st_mtim.tv_sec != needed.st_mtim.tv_sec)
+		return made->st_mtim.tv_sec > needed.st_mtim.tv_sec;
+	return made->st_mtim.tv_nsec > needed.st_mtim.tv_nsec;
+}
+
+bool toolchain_current(struct session *session, const struct toolchain *toolchain,
+		       const struct artifacts *artifacts, const char *folder, const char *program)
+{
+	struct arena *arena = session->work.keep;
+	struct stat made;
+
+	if (stat(program, &made) || !newer(&made, toolchain->archive))
+		return false;
+	for (uint32_t i = 0; i < artifacts->all.n; i++)
+		if (!newer(&made, arena_text(arena, "%s/%s", folder, artifacts->all.at[i].path)))
+			return false;
+	return true;
 }

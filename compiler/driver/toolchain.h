@@ -22,7 +22,9 @@ bool toolchain_find(struct session *session, struct toolchain *out);
 bool toolchain_compile(struct session *session, const struct toolchain *toolchain,
 		       const struct artifacts *artifacts, const char *folder, const char *program);
 
-/* True if `program` exists and is newer than the runtime archive. */
-bool toolchain_current(const struct toolchain *toolchain, const char *program);
+/* True if `program` exists and is newer than the runtime archive and the files of `artifacts` in
+ * `folder`: these may have been written by a run whose compiler failed. */
+bool toolchain_current(struct session *session, const struct toolchain *toolchain,
+		       const struct artifacts *artifacts, const char *folder, const char *program);
 
 #endif

@@ -25,4 +25,20 @@ holds out --steps
 [ "$(ls cache/planc | wc -l)" -eq 1 ] || fail 'not one folder in the cache'
 expect 0 run tiny.plan -P micro=4 -o here -- --steps 1
 [ -x here/tiny ] || fail 'run -o'
+
+# The compiler failed on the last text: the program is that of the text before.
+export CC=false
+expect 4 run tiny.plan -P micro=2 -o here -- --steps 1
+holds err E0801
+unset CC
+expect 0 run -v tiny.plan -P micro=2 -o here -- --steps 1
+grep -q 'planc: .*-std=c17' err || fail 'run took the program of another plan'
+
+# No room for model.c, which comes after plan.h: no file is touched, and nothing else is left.
+sed 's/^plan .*/plan other/' tiny.plan >other.plan
+for file in here/*; do cksum "$file"; done >before
+(ulimit -f 64; "$planc" emit -q other.plan -o here) >said 2>&1
+[ $? -eq 3 ] || fail "no room: exit code not 3: $(cat said)"
+grep -q E0702 said || fail "no room: $(cat said)"
+for file in here/*; do cksum "$file"; done | cmp -s - before || fail 'no room: files were touched'
 finish
