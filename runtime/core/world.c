@@ -241,12 +241,24 @@ static void blame(struct watch *watch, int rank, int status)
 	begin_end(watch, RT_EXIT_FAULT);
 }
 
+/* The others wait for it, and it may go on: no fault. After Ctrl-Z this process stops as well, and
+ * says nothing. */
+static void say_stopped(const struct watch *watch, int rank, int signal_number)
+{
+	rt_log("rank %d is stopped by SIG%s, the others wait; `kill -CONT %ld` lets it go on", rank,
+	       sigabbrev_np(signal_number), (long)watch->pids[rank]);
+}
+
 static void reap(struct watch *watch)
 {
 	for (int rank = 0; rank < watch->world->ranks; rank++) {
-		int status;
-		if (watch->pids[rank] <= 0 || waitpid(watch->pids[rank], &status, WNOHANG) <= 0)
+		int status, options = WNOHANG | WUNTRACED;
+		if (watch->pids[rank] <= 0 || waitpid(watch->pids[rank], &status, options) <= 0)
 			continue;
+		if (WIFSTOPPED(status)) {
+			say_stopped(watch, rank, WSTOPSIG(status));
+			continue;
+		}
 		watch->pids[rank] = 0;
 		watch->alive--;
 		if (!watch->killed && (!WIFEXITED(status) || WEXITSTATUS(status) != 0))

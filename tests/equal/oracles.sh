@@ -59,7 +59,8 @@ ones() {
 		sed 's/"data_offsets":\[\([0-9]*\),/\n\1\n/g; s/"h\./\n&/g' >"$work/header"
 	for layer in $(seq 0 $((layers - 1))); do
 		for norm in 1 2; do
-			from=$(grep -A 1 "^\"h\.$layer\.ln_$norm\.weight\"" "$work/header" | tail -n 1)
+			name="^\"h\.$layer\.ln_$norm\.weight\""
+			from=$(grep -A 1 "$name" "$work/header" | tail -n 1)
 			od -An -v -tf4 -w4 -j $((8 + length + from)) -N $((4 * 64)) "$file"
 		done
 	done

@@ -59,6 +59,24 @@ wait "$program" || code=$?
 # shellcheck disable=SC2086
 gone $pids
 
+# A rank that is stopped is named, and the run goes on with it.
+env --default-signal=INT "$bin/tiny_4" --steps 100000000 --quiet >out 2>err &
+program=$!
+ranks "$program" 4
+pid=$(children "$program" | sed -n 3p)
+sleep 0.3
+kill -s STOP "$pid"
+sleep 0.5
+says "rank 2 is stopped by SIGSTOP"
+says "kill -CONT $pid"
+kill -s CONT "$pid"
+sleep 0.3
+says "rank 2 is stopped" # once
+kill -s INT "$program"
+code=0
+wait "$program" || code=$?
+[ "$code" -eq 130 ] || fail "after a stop: exit code $code"
+
 # SIGTERM to one rank asks all.
 "$bin/tiny_2" --steps 100000000 --quiet --save saved >out 2>err &
 program=$!
