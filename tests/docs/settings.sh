@@ -29,9 +29,9 @@ names() {
 }
 
 missing=$(names | sort -u | while read -r name; do
-	grep -qE "(^|[^A-Za-z0-9_])$name([^A-Za-z0-9_]|\$)" grammar/README.md || echo "$name"
+	grep -qE "(^|[^A-Za-z0-9_])$name([^A-Za-z0-9_]|\$)" grammar/*.md || echo "$name"
 done)
 [ -z "$missing" ] && exit 0
-echo "grammar/README.md does not name:"
+echo "the reference in grammar/ does not name:"
 printf '%s\n' "$missing"
 exit 1
