@@ -63,7 +63,7 @@ gone $pids
 env --default-signal=INT "$bin/tiny_4" --steps 100000000 --quiet >out 2>err &
 program=$!
 ranks "$program" 4
-pid=$(children "$program" | sed -n 3p)
+pid=$(children "$program" | sed -n 3p | tr -d " ")
 sleep 0.3
 kill -s STOP "$pid"
 sleep 0.5
