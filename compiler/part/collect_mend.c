@@ -96,10 +96,12 @@ static uint32_t mend_op(const struct collector *c, struct cut from, struct cut t
 		return to.kind == SPREAD_CUT && to.dim == c->graph->model->tokens
 			       ? OP_reduce_scatter
 			       : OP_all_reduce;
+	BUG_IF(from.kind == SPREAD_WHOLE && to.kind != SPREAD_CUT, "a term of what is whole");
 	return from.kind == SPREAD_CUT ? OP_all_gather : OP_slice;
 }
 
-/* Factors that one sum covers: all on which the tensor is as partial and not scattered. */
+/* Factors that one sum covers: all on which the tensor is as partial, and is neither scattered nor
+ * stays a term. */
 static uint32_t reduced_together(const struct collector *c, const struct spread *from,
 				 const struct spread *to, uint32_t factor)
 {
@@ -107,6 +109,7 @@ static uint32_t reduced_together(const struct collector *c, const struct spread 
 	uint32_t op = mend_op(c, from->at[factor], to->at[factor]);
 	for (uint32_t f = 0; f < c->factors.n; f++)
 		if (from->at[f].kind == from->at[factor].kind &&
+		    !cut_same(from->at[f], to->at[f]) &&
 		    mend_op(c, from->at[f], to->at[f]) == op)
 			mask |= 1u << f;
 	return mask;
@@ -177,8 +180,20 @@ static struct tensor_id mend_factor(struct collector *c, uint32_t tensor, struct
 	return sums ? summed(c, tensor, local) : local;
 }
 
-/* Gathers from the innermost factor outwards, then sums and cuts from the outermost inwards:
- * blocks of nested cuts stay in order. */
+/* Blocks of nested cuts stay in order only if the inner cut is made after the outer one and undone
+ * before it: a cut that may stay is undone where one outside it comes or goes. */
+static bool must_gather(const struct spread *now, const struct spread *to, uint32_t factor)
+{
+	struct cut cut = now->at[factor];
+	if (cut.kind != SPREAD_CUT)
+		return false;
+	for (uint32_t f = 0; f <= factor; f++)
+		if (cut_same(now->at[f], cut) != cut_same(to->at[f], cut))
+			return true;
+	return false;
+}
+
+/* Gathers from the innermost factor outwards, then sums and cuts from the outermost inwards. */
 struct tensor_id collector_need(struct collector *c, struct tensor_id t,
 				const struct spread *spread)
 {
@@ -186,11 +201,9 @@ struct tensor_id collector_need(struct collector *c, struct tensor_id t,
 	if (have)
 		return have->local;
 	struct tensor_id local = collector_current(c, t.at)->local;
-	for (uint32_t f = c->factors.n; f-- > 0;) {
-		struct cut now = c->spreads.at[local.at].at[f];
-		if (now.kind == SPREAD_CUT && !cut_same(now, spread->at[f]))
+	for (uint32_t f = c->factors.n; f-- > 0;)
+		if (must_gather(&c->spreads.at[local.at], spread, f))
 			local = mend_factor(c, t.at, local, f, spread);
-	}
 	for (uint32_t f = 0; f < c->factors.n; f++)
 		if (!cut_same(c->spreads.at[local.at].at[f], spread->at[f]))
 			local = mend_factor(c, t.at, local, f, spread);
