@@ -166,7 +166,7 @@ INLINE vdouble row_keep(vdouble v, int64_t count)
 
 /* sum = the sum of `expression` over n elements, in double; in it ROW(array) stands for the
  * elements of an array of ELEM, ROW_REAL(array) of REAL. Groups of 8 elements go to two vectors by
- * turns, lanes are added as a tree.
+ * turns, lanes are added as a tree: zeros behind the row move no bit.
  */
 #define ROW_SUM(sum, n, expression)                                                                \
 	do {                                                                                       \
@@ -178,9 +178,14 @@ INLINE vdouble row_keep(vdouble v, int64_t count)
 			odd_ += (expression);                                                      \
 			row_at += WIDE;                                                            \
 		}                                                                                  \
-		for (; row_at < (n); row_at += WIDE) {                                             \
+		if (row_at < (n)) {                                                                \
 			row_count = least((n)-row_at, WIDE);                                       \
 			even_ += row_keep((expression), row_count);                                \
+			row_at += WIDE;                                                            \
+		}                                                                                  \
+		if (row_at < (n)) {                                                                \
+			row_count = (n)-row_at;                                                    \
+			odd_ += row_keep((expression), row_count);                                 \
 		}                                                                                  \
 		(sum) = wide_sum(even_ + odd_);                                                    \
 	} while (0)
