@@ -279,13 +279,16 @@ static int run_ranks(struct launch *launch)
 	return code;
 }
 
-/* Threads that wait for others spin, unless told not to: where there are more than cores they take
- * the time of those that work (a hundredfold was measured). OpenMP reads how to wait when a program
- * starts, so this one starts once more. Where that cannot be, it goes on as it is. */
-static void wait_passively(const struct launch *launch, char **argv)
+/* Where there are more threads than cores, whoever spins takes the time of those that work: a
+ * hundredfold was measured for the threads of OpenMP. That reads how to wait when a program starts,
+ * so this one starts once more. Where that cannot be, it goes on as it is. */
+static void share_cores(const struct launch *launch, char **argv)
 {
 	char self[PATH_MAX];
-	if (launch->options.threads < 2 || cores_exceeded(launch) == 0 || getenv("OMP_WAIT_POLICY"))
+	if (cores_exceeded(launch) == 0)
+		return;
+	wait_asleep();
+	if (launch->options.threads < 2 || getenv("OMP_WAIT_POLICY"))
 		return;
 	ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
 	if (length <= 0 || setenv("OMP_WAIT_POLICY", "passive", 1) != 0)
@@ -309,9 +312,7 @@ int rt_main(int argc, char **argv, const struct rt_plan *plan)
 		printf("%s, runtime %d\n", plan->name, RT_ABI);
 		return flush_output() != 0 ? fail(RT_EXIT_FAULT) : 0;
 	}
-	if (cores_exceeded(&launch) > 0)
-		wait_asleep();
-	wait_passively(&launch, argv);
+	share_cores(&launch, argv);
 	int code = open_inputs(&launch) != 0 ? fail(RT_EXIT_FAULT) : run_ranks(&launch);
 	weights_close(&launch.init);
 	data_close(&launch.data);
