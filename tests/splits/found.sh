@@ -7,7 +7,6 @@ planc=$1 compare=$2 plan_gen=$3
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-seq 1 300 >"$work/data"
 failed=0
 
 # found SEED TRAIT...: TRAIT is part of what the seed draws, so that a generator that draws other
