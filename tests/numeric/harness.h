@@ -99,6 +99,7 @@ void call_free(struct call *call);
 /* Tests of what the rows are made of. */
 void test_exact(void);
 void test_random(void);
+void test_matmul_rests(void);
 void test_workspace(void);
 
 #endif

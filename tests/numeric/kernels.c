@@ -17,6 +17,7 @@ static const struct {
 #undef LOOP
 	{"exact", test_exact},
 	{"random", test_random},
+	{"matmul_rests", test_matmul_rests},
 	{"workspace", test_workspace},
 };
 

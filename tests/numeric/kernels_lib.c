@@ -267,6 +267,26 @@ static void check_own(enum rt_type type, bool accumulate, bool wide_c)
 	free(c);
 }
 
+/* Products of bf16 with every rest of K over 32, and some that oneDNN 2.6.3 gets wrong or ends in
+ * SIGILL, where the processor has tiles. */
+void test_matmul_rests(void)
+{
+	static const int64_t wrong[][3] = {{90, 24, 63},    {70, 24, 63},    {194, 20, 1471},
+					   {199, 53, 1247}, {262, 56, 1407}, {263, 46, 1407}};
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong) * 2; i++)
+		product_check_narrow((struct product){.m = wrong[i / 2][0],
+						      .n = wrong[i / 2][1],
+						      .k = wrong[i / 2][2],
+						      .wide_c = i % 2});
+	for (int64_t k = 33; k <= 96; k++)
+		product_check_narrow((struct product){.m = 60 + k % 5 * 15,
+						      .n = 17 + k % 7,
+						      .k = k,
+						      .trans_a = k % 3 == 0,
+						      .trans_b = k % 2,
+						      .wide_c = k % 4 < 2});
+}
+
 /* A wide result is for bf16, and after it comes a bias at most. */
 static void check_wide_refused(void)
 {
