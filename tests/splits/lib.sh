@@ -7,6 +7,7 @@ link=$(cat "$root/lib/planc/link.txt")
 mkdir -p "$work/kept"
 export OMP_WAIT_POLICY=passive # more threads than cores
 replicas='--check-replicas 1'
+. "$here/../equal/rounding.sh"
 
 # 68 windows of 16 bytes: digits and line ends.
 [ -f "$work/data" ] || seq 1 300 >"$work/data"
@@ -110,17 +111,6 @@ kept() {
 	once "$work/kept/$(cksum <"$1" | tr ' ' -)" made_of "$1"
 }
 
-made_exact() { # ONE WIDE FOLDER
-	cp "$2/program" "$3/program"
-	"$1/program" --quiet --data "$work/data" --steps 0 --save "$3/first" >"$3/said" 2>&1 &&
-		trained "$3" --init "$3/first"
-}
-
-# exact ONE WIDE: the folder of what WIDE, ONE in fp64, makes of the weights that ONE starts from
-exact() {
-	once "$1-exact" made_exact "$1" "$2"
-}
-
 # validated FOLDER: the losses of held-out data
 validated() {
 	sed -n 's/.*"validation_loss":\([^,}]*\).*/\1/p' "$1/log" >"$1/validated"
@@ -139,13 +129,12 @@ bounds() {
 	case $1 in
 	fp64) echo 1e-10 1e-10 1e-9 1e-8 ;;
 	fp32) echo 1e-5 1e-4 1e-5 2e-5 ;;
-	bf16) echo 2e-3 5e-2 - 3e-3 ;;
-	wire) echo 2e-3 5e-2 1e-1 1e-3 ;;
+	bf16) echo - - - 3e-3 ;;
+	wire) echo - - - 1e-3 ;;
 	esac
 }
 
-# precision PLAN: the narrowest type in it; `wire`: where nothing but what is sent is bf16, so that
-# one rank has no rounding to compare with
+# precision PLAN: the narrowest type in it; `wire`: where nothing but what is sent is bf16
 precision() {
 	if grep '^precision' "$1" | grep -q 'compute = fp32.* = bf16'; then
 		echo wire
@@ -169,25 +158,24 @@ near() {
 		END { exit bad }'
 }
 
-# within PLAN A B EXACT: every line begins with the precision. EXACT: folder of A in fp64, for bf16
+# within PLAN A B [EXACT UNITS]: every line begins with the precision. EXACT, UNITS: for bf16,
+# folders of A in fp64 and of what a rounding is
 within() {
-	kind=$(precision "$1") want=$2 got=$3 exact=$4
+	kind=$(precision "$1") want=$2 got=$3 exact=${4:-} units=${5:-}
 	set -- $(bounds "$kind")
+	bad=0
 	{
-		if [ "$kind" = bf16 ]; then
-			sh "$here/steps.sh" "$exact/log" "$want/log" "$got/log" "$1" "$2"
-			sh "$here/../equal/rounding.sh" "$compare" "$exact/gradients" \
-				"$want/gradients" "$got/gradients"
+		if [ -n "$units" ]; then
+			roundings "$units/units" "$exact" "$got" || bad=1
 		else
-			"$compare" log "$want/log" "$got/log" "$1" "$2"
-			"$compare" gradients "$want/gradients" "$got/gradients" "$3"
+			"$compare" log "$want/log" "$got/log" "$1" "$2" || bad=1
+			"$compare" gradients "$want/gradients" "$got/gradients" "$3" || bad=1
+			near "$want" "$got" "$1" || bad=1
 		fi
-		"$compare" weights "$want/weights" "$got/weights" "$4"
-		near "$want" "$got" "$1" || echo 'validation: TOO MUCH'
+		"$compare" weights "$want/weights" "$got/weights" "$4" || bad=1
 	} >"$got/compared" 2>&1
 	sed "s/^/$kind /" "$got/compared"
-	[ "$(grep -c ', at most ' "$got/compared")" -eq 4 ] &&
-		! grep -q 'TOO MUCH' "$got/compared"
+	return $bad
 }
 
 # remembered FOLDER: the bytes that planc predicts are those of the fullest rank; `made` has seen
@@ -221,10 +209,17 @@ compared() {
 		cat "$1/said"
 		differs=1
 	}
-	[ -f "$1/layout64.plan" ] || {
-		within "$1/layout.plan" "$one" "$1" - || differs=1
-		return $differs
-	}
+	if [ -f "$1/layout64.plan" ]; then
+		compared_exact "$1" "$one" || differs=1
+	else
+		within "$1/layout.plan" "$one" "$1" || differs=1
+	fi
+	return $differs
+}
+
+# compared_exact FOLDER ONE: as `compared`, with one rank: the layout in fp64, and in its own
+# precision
+compared_exact() {
 	wide=$(kept "$1/layout64.plan") || {
 		echo "in fp64: $(cat "$wide/failed")"
 		return 1
@@ -233,11 +228,38 @@ compared() {
 		echo "twin on one rank in fp64: $(cat "$one64/failed")"
 		return 1
 	}
-	start=$(exact "$one" "$one64") || {
-		echo "in fp64 from the same weights: $(cat "$start/said")"
+	apart=0
+	within "$1/layout64.plan" "$one64" "$wide" || apart=1
+	rounds=
+	case $(precision "$1/layout.plan") in
+	bf16 | wire) rounds=$(rounded "$1" "$2" "$one64") || {
+		echo "in roundings: $rounds"
+		return 1
+	} ;;
+	esac
+	within "$1/layout.plan" "$2" "$1" $rounds || apart=1
+	return $apart
+}
+
+# rounded FOLDER ONE WIDE: folders of ONE in fp64 and of what a rounding of one rank is; or what
+# failed. Where nothing but what is sent is bf16, one rank in bf16 stands for ONE, which rounds
+# nothing.
+rounded() {
+	coarse=$2
+	if [ "$(precision "$1/layout.plan")" = wire ]; then
+		sed 's/^precision .*/precision = mixed_bf16/' "$1/one.plan" >"$1/coarse.plan"
+		coarse=$(kept "$1/coarse.plan") || {
+			cat "$coarse/failed"
+			return 1
+		}
+	fi
+	start=$(once "$2-exact" exact "$2" "$3") || {
+		cat "$start/at.said" "$start/said"
 		return 1
 	}
-	within "$1/layout.plan" "$one" "$1" "$start" || differs=1
-	within "$1/layout64.plan" "$one64" "$wide" - || differs=1
-	return $differs
+	roughly=$(once "$coarse-units" units "$coarse" "$3") || {
+		cat "$roughly"/*said "$roughly"/*/said
+		return 1
+	}
+	echo "$start $roughly"
 }
