@@ -103,6 +103,18 @@ static bool before_equals(struct work *work, struct span at)
 	return text[blanks] == '=' && text[blanks + 1] != '=';
 }
 
+/* The one name that begins with a digit, if what stands at `at`, after a 1, is near it. */
+static const char *near_order(struct work *work, struct span at)
+{
+	static const char *const names[] = {"1f1b"};
+	const struct source *source = sources_position(work->sources, at.lo).source;
+	uint32_t first = at.lo - source->start;
+	if (first == 0 || source->text[first - 1] != '1')
+		return NULL;
+	at.lo--;
+	return name_nearest(sources_text(work->sources, work->scratch, at), names, 1);
+}
+
 static void note_comma(struct diag *diag)
 {
 	diag_note(diag, "statements on one line are parted by `,`");
@@ -134,7 +146,9 @@ static void unit(struct work *work, struct fault fault, const char *text)
 		note_comma(diag);
 		return;
 	}
-	const char *near = name_nearest(text, units, sizeof units / sizeof units[0]);
+	const char *near = near_order(work, fault.at);
+	if (!near)
+		near = name_nearest(text, units, sizeof units / sizeof units[0]);
 	if (near && text[1])
 		diag_note(diag, "a word with a similar name exists: `%s`", near);
 }
