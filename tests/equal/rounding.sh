@@ -9,9 +9,10 @@
 # as the narrowest model asks for. What is bounded is the distance from fp64, in units of what one
 # rank has. One training of one rank is no unit: it is near fp64 by luck in one tensor of a hundred,
 # and where a relu stands at its edge, roundings decide whether a token passes it. So one rank
-# trains from eight places a step apart, whose weights differ by about a rounding.
+# trains from sixteen places: some a step apart, where it stands at the same edges, some as far as
+# moves every weight by a rounding or more, else all of them have the same luck.
 most_roundings=3
-places=8
+steps_between='1 1 1 1 1 1 1 1 16 16 16 16 16 16 16 16'
 
 # figures NAME LOG: loss and norm of each step, losses of held-out data
 figures() {
@@ -57,18 +58,26 @@ exact() {
 	start "$1" "$3/at" && run_from "$3/at" "$2/program" "$3"
 }
 
+# next ONE WIDE FOLDER STEPS: FOLDER/at so many steps on, rounded as ONE keeps its weights
+next() {
+	{
+		"$2/program" --quiet --data "$work/data" --init "$3/at" --steps "$4" \
+			--save "$3/next" &&
+			"$1/program" --quiet --data "$work/data" --init "$3/next" --steps 0 \
+				--save "$3/at"
+	} >"$3/said" 2>&1
+}
+
 # units ONE WIDE FOLDER: ONE on one rank in bf16 and WIDE, it in fp64, train from the same weights,
 # at each place. FOLDER/units: the largest distance of each kind and place.
 units() {
 	mkdir -p "$3/one" "$3/wide"
 	start "$1" "$3/at" || return 1
-	for place in $(seq $places); do
+	for between in $steps_between; do
 		run_from "$3/at" "$1/program" "$3/one" || return 1
 		run_from "$3/at" "$2/program" "$3/wide" || return 1
 		distances "$3/wide" "$3/one" || return 1
-		"$1/program" --quiet --data "$work/data" --init "$3/at" --steps 1 \
-			--save "$3/next" >"$3/said" 2>&1 || return 1
-		mv "$3/next" "$3/at"
+		next "$1" "$2" "$3" "$between" || return 1
 	done >"$3/distances"
 	awk '
 		!($1 " " $2 in unit) { order[++n] = $1 " " $2 }
