@@ -35,12 +35,14 @@ struct diff {
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-static const char *find(const struct plan_settings *settings, const char *path)
+/* n: it has none of this path. */
+static uint32_t place(const struct plan_settings *settings, const char *path)
 {
-	for (uint32_t i = 0; i < settings->n; i++)
-		if (!strcmp(settings->at[i].path, path))
-			return settings->at[i].text;
-	return NULL;
+	uint32_t i = 0;
+
+	while (i < settings->n && strcmp(settings->at[i].path, path) != 0)
+		i++;
+	return i;
 }
 
 static void add_change(struct diff *d, const char *path, const char *from, const char *to)
@@ -50,7 +52,16 @@ static void add_change(struct diff *d, const char *path, const char *from, const
 			 (struct change){path, from ? from : "-", to ? to : "-"});
 }
 
-/* Settings of both plans go side by side, what only one of them has in between. */
+/* Settings of `b` alone, from `at` on to the next that `a` has too. */
+static void add_new(struct diff *d, const struct plan_settings *a, const struct plan_settings *b,
+		    uint32_t at)
+{
+	for (; at < b->n && place(a, b->at[at].path) == a->n; at++)
+		add_change(d, b->at[at].path, NULL, b->at[at].text);
+}
+
+/* Settings of the first plan in its order, what only the second has behind what it stands behind
+ * there. */
 static void find_changes(struct diff *d)
 {
 	struct work *work = &d->session->work;
@@ -58,18 +69,13 @@ static void find_changes(struct diff *d)
 
 	plan_settings(d->a->plan, &a, work);
 	plan_settings(d->b->plan, &b, work);
-	for (uint32_t i = 0, k = 0; i < a.n || k < b.n;) {
-		bool gone = i < a.n && !find(&b, a.at[i].path);
-		bool new = k < b.n && !find(&a, b.at[k].path);
+	add_new(d, &a, &b, 0);
+	for (uint32_t i = 0; i < a.n; i++) {
+		uint32_t k = place(&b, a.at[i].path);
 
-		if (gone)
-			add_change(d, a.at[i].path, a.at[i].text, NULL);
-		else if (new)
-			add_change(d, b.at[k].path, NULL, b.at[k].text);
-		else
-			add_change(d, a.at[i].path, a.at[i].text, find(&b, a.at[i].path));
-		i += gone || !new;
-		k += !gone;
+		add_change(d, a.at[i].path, a.at[i].text, k < b.n ? b.at[k].text : NULL);
+		if (k < b.n)
+			add_new(d, &a, &b, k + 1);
 	}
 }
 
@@ -77,8 +83,8 @@ static void find_changes(struct diff *d)
 
 static void add_figure(struct diff *d, struct figure figure)
 {
-	figure.differs = strcmp(figure.from, figure.to) || figure.a < figure.b ||
-			 figure.a > figure.b;
+	figure.differs =
+		strcmp(figure.from, figure.to) || figure.a < figure.b || figure.a > figure.b;
 	vec_push(d->arena, &d->figures, figure);
 }
 
@@ -150,9 +156,10 @@ static void add_traffic(struct diff *d, const char *group)
 		if (!strcmp(d->figures.at[i].key, key))
 			return;
 	if (a > 0 || b > 0)
-		add_figure(d, (struct figure){arena_text(d->arena, "traffic over %s", group), key,
-					      bytes_text(a, d->arena), bytes_text(b, d->arena), a,
-					      b, false});
+		add_figure(d,
+			   (struct figure){
+				   arena_text(d->arena, "traffic over %s, all ranks", group), key,
+				   bytes_text(a, d->arena), bytes_text(b, d->arena), a, b, false});
 }
 
 static void add_memory(struct diff *d, const struct verdict *a, const struct verdict *b)
@@ -175,11 +182,11 @@ static void add_step(struct diff *d, const struct verdict *a, const struct verdi
 				      num_grouped(d->arena, (uint64_t)b->plan->micro_batches),
 				      (double)a->plan->micro_batches,
 				      (double)b->plan->micro_batches, false});
-	add_figure(d, (struct figure){"tokens a step", "tokens_per_step",
-				      num_grouped(d->arena, a->tokens_per_step),
-				      num_grouped(d->arena, b->tokens_per_step),
-				      (double)a->tokens_per_step, (double)b->tokens_per_step,
-				      false});
+	add_figure(d,
+		   (struct figure){"tokens a step", "tokens_per_step",
+				   num_grouped(d->arena, a->tokens_per_step),
+				   num_grouped(d->arena, b->tokens_per_step),
+				   (double)a->tokens_per_step, (double)b->tokens_per_step, false});
 	add_figure(d, (struct figure){"arithmetic a step", "flops", "100.0 %",
 				      percent(work[0] > 0 ? work[1] / work[0] : 1, d->arena),
 				      work[0], work[1], false});
@@ -219,13 +226,20 @@ static void text_settings(const struct diff *d, struct columns *table)
 			    d->changes.at[i].to);
 }
 
+/* What was set, a line, what follows. */
 static void text_figures(const struct diff *d, struct columns *table)
 {
+	bool parted = d->changes.n == 0;
+
 	for (uint32_t i = 0; i < d->figures.n; i++) {
 		const struct figure *f = &d->figures.at[i];
 
-		if (f->differs)
-			columns_row(table, f->name, f->from, "->", f->to);
+		if (!f->differs)
+			continue;
+		if (!parted)
+			columns_row(table, "", "------", "", "------");
+		parted = true;
+		columns_row(table, f->name, f->from, "->", f->to);
 	}
 }
 
@@ -235,8 +249,6 @@ static void print_text(const struct diff *d)
 	struct columns table = columns_new(d->arena, "llll");
 
 	text_settings(d, &table);
-	if (d->figures.n)
-		columns_row(&table, "", "------", "", "------");
 	text_figures(d, &table);
 	if (d->differs)
 		columns_print(&table, out);

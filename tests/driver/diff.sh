@@ -42,7 +42,7 @@ member differs true
 # gathers 3/4 of the weights: 127.6 MiB.
 sed 's/data over dp/data over dp\n  zero 2 over dp { gather = use }/' hand.plan >zero2.plan
 expect 0 diff hand.plan zero2.plan
-grep -qx 'traffic over dp *51.0 MiB *->  127.6 MiB' out || fail 'the traffic of zero 2'
+grep -qx 'traffic over dp, all ranks *51.0 MiB *->  127.6 MiB' out || fail 'the traffic of zero 2'
 expect 0 diff hand.plan zero2.plan --json
 member trained_result 'within rounding'
 member causes.0.what reduce
@@ -108,6 +108,30 @@ holds err 'could not be started'
 sed -e 's/mesh { dp = 4 within node }/mesh { pp = 2 within node, tp = 2 within node }/' \
 	-e 's/  data over dp/  tensor over tp\n  pipeline over pp/' hand.plan >ways.plan
 sed 's/seed         = 1/seed         = 2/' ways.plan >seed.plan
+
+# Each setting once, of a list and of what stands for several settings too.
+changed() { # A B ROW: the only row of settings
+	expect 0 diff "$1" "$2"
+	[ "$(sed '/^ *---/,$d; /^trained/,$d' out | tr -s ' ')" = "$3" ] || {
+		fail "diff $1 $2 does not say: $3"
+		cat out
+	}
+}
+sed 's/pipeline over pp/& { layers = [1, 3] }/; s/layers          = 2/layers = 4/' ways.plan >list.plan
+sed 's/\[1, 3\]/[3, 1]/' list.plan >other.plan
+sed 's/\[1, 3\]/even/' list.plan >even.plan
+changed even.plan list.plan 'split.pipeline.layers even -> [1, 3]'
+changed list.plan even.plan 'split.pipeline.layers [1, 3] -> even'
+changed list.plan other.plan 'split.pipeline.layers [1, 3] -> [3, 1]'
+sed 's/lr = 1e-3,/& betas = [0.9, 0.95],/' hand.plan >betas.plan
+changed hand.plan betas.plan 'train.optimizer.betas [0.9, 0.999] -> [0.9, 0.95]'
+sed 's/^  clip .*/&\n  schedule = linear { warmup = 1 }/' hand.plan >linear.plan
+sed 's/linear/cosine/' linear.plan >cosine.plan
+changed linear.plan cosine.plan 'train.schedule linear -> cosine'
+cp "$here/../models/third.plan" .
+sed 's/gelu_erf(g)/silu(g)/' third.plan >silu.plan
+changed third.plan silu.plan ''
+holds out 'another model: third.plan:27, silu.plan:27'
 for pair in 'hand.plan ways.plan' 'ways.plan seed.plan' 'hand.plan zero2.plan'; do
 	echo "\$ planc diff $pair"
 	# shellcheck disable=SC2086

@@ -9,6 +9,7 @@
 struct pair {
 	const struct plan *a, *b;
 	struct work *work;
+	const char **why; /* a row may say more than the table */
 };
 
 static bool texts_differ(const char *a, const char *b)
@@ -64,17 +65,36 @@ static bool calls_differ(const struct model *x, const struct model_call *a, cons
 	       texts_differ(stored(a->tied), stored(b->tied));
 }
 
+/* Where the texts of two calls differ, not a size in them. */
+static void name_calls(const struct pair *pair, const struct model_call *a,
+		       const struct model_call *b)
+{
+	struct sources *sources = pair->work->sources;
+	struct arena *keep = pair->work->keep;
+	struct position x = sources_position(sources, a->span.lo);
+	struct position y = sources_position(sources, b->span.lo);
+
+	if (texts_differ(sources_text(sources, keep, a->span),
+			 sources_text(sources, keep, b->span)))
+		*pair->why = arena_text(keep, "another model: %s:%u, %s:%u", x.source->path, x.line,
+					y.source->path, y.line);
+}
+
 static bool effect_model(const struct pair *pair)
 {
 	const struct model *x = rule_model(pair->a), *y = rule_model(pair->b);
-	bool differ;
 
 	if (!x || !y)
 		return x != y;
-	differ = x->layers != y->layers || x->ncalls != y->ncalls;
-	for (uint32_t i = 0; !differ && i < x->ncalls; i++)
-		differ = calls_differ(x, &x->calls[i], y, &y->calls[i]);
-	return differ;
+	for (uint32_t i = 0; i < x->ncalls && i < y->ncalls; i++) {
+		const struct model_call *a = &x->calls[i], *b = &y->calls[i];
+
+		if (!calls_differ(x, a, y, b))
+			continue;
+		name_calls(pair, a, b);
+		return true;
+	}
+	return x->layers != y->layers || x->ncalls != y->ncalls;
 }
 
 static bool effect_padding(const struct pair *pair)
@@ -371,14 +391,17 @@ static void compare_blocks(const struct plan *a, const struct plan *b, struct co
 void plan_compare(const struct plan *a, const struct plan *b, struct plan_effect *out,
 		  struct work *work)
 {
-	struct pair pair = {a, b, work};
 	struct compared causes = {0};
 
 	compare_blocks(a, b, &causes, work->keep);
-	for (int i = 0; i < ROWS; i++)
+	for (int i = 0; i < ROWS; i++) {
+		const char *why = rows[i].why;
+		struct pair pair = {a, b, work, &why};
+
 		if (rows[i].differs(&pair))
 			vec_push(work->keep, &causes,
-				 (struct plan_cause){rows[i].name, rows[i].effect, rows[i].why});
+				 (struct plan_cause){rows[i].name, rows[i].effect, why});
+	}
 	*out = (struct plan_effect){.causes = causes.at, .ncauses = causes.n};
 	for (uint32_t i = 0; i < causes.n; i++)
 		if (causes.at[i].effect > out->effect)

@@ -22,8 +22,9 @@ static void add_value(struct lister *l, const char *path, const struct value *va
 		add(l, path, value_text(value, l->work->keep));
 }
 
-/* Rows of a block that can be written in it. */
-static void add_block(struct lister *l, const char *title, enum block_id id, const void *from)
+/* Rows of a block that are written in it; inner: those that another statement stands for. */
+static void add_rows(struct lister *l, const char *title, enum block_id id, const void *from,
+		     bool inner)
 {
 	const struct block_row *block = schema_block(id);
 
@@ -32,9 +33,14 @@ static void add_block(struct lister *l, const char *title, enum block_id id, con
 		const struct value *value =
 			(const struct value *)(const void *)((const char *)from + row->offset);
 
-		if (!schema_inner(row) && row->type != TYPE_NONE)
+		if (schema_inner(row) == inner && row->type != TYPE_NONE)
 			add_value(l, arena_text(l->work->keep, "%s.%s", title, row->name), value);
 	}
+}
+
+static void add_block(struct lister *l, const char *title, enum block_id id, const void *from)
+{
+	add_rows(l, title, id, from, false);
 }
 
 static void add_cluster(struct lister *l)
@@ -45,6 +51,7 @@ static void add_cluster(struct lister *l)
 	add_value(l, "cluster.node.devices", &plan->cluster.devices);
 	add(l, "device", plan->device_name ? plan->device_name : "?");
 	add_block(l, "device", BLOCK_device, &plan->device);
+	add_rows(l, "device.flops", BLOCK_device, &plan->device, true);
 	if (plan->node_link_name)
 		add_block(l, "cluster.node.fabric", BLOCK_link, &plan->node_link);
 	if (plan->cluster_link_name)
@@ -117,22 +124,11 @@ static void add_rules(struct lister *l)
 	for (uint32_t i = 0; i < plan->nrules; i++) {
 		const struct split_rule *rule = &plan->rules[i];
 
-		add(l, arena_text(l->work->keep, "split.%s : %s", rule->param->path,
-				  plan->model->dims[rule->dim].name->text),
+		add(l,
+		    arena_text(l->work->keep, "split.%s : %s", rule->param->path,
+			       plan->model->dims[rule->dim].name->text),
 		    rule->axis == NO_ID ? "whole" : plan->axes[rule->axis].name->text);
 	}
-}
-
-/* layers = [2, 3, 3] */
-static void add_layers(struct lister *l)
-{
-	const char *text = "";
-
-	for (uint32_t i = 0; i < l->plan->nlayer_list; i++)
-		text = arena_text(l->work->keep, "%s%s%lld", text, i ? ", " : "",
-				  (long long)l->plan->layer_list[i].i);
-	if (l->plan->nlayer_list)
-		add(l, "split.pipeline.layers", arena_text(l->work->keep, "[%s]", text));
 }
 
 static void add_split(struct lister *l)
@@ -140,8 +136,8 @@ static void add_split(struct lister *l)
 	const struct plan *plan = l->plan;
 
 	for (uint32_t i = 0; i < plan->nstrategies; i++)
-		add(l, arena_text(l->work->keep, "split.%s",
-				  strategy_name(plan->strategies[i].kind)),
+		add(l,
+		    arena_text(l->work->keep, "split.%s", strategy_name(plan->strategies[i].kind)),
 		    strategy_text(l, &plan->strategies[i]));
 	if (plan_strategy(plan, STRATEGY_DATA))
 		add_block(l, "split.data", BLOCK_data, &plan->data);
@@ -149,7 +145,6 @@ static void add_split(struct lister *l)
 		add_block(l, "split.zero", BLOCK_zero, &plan->zero);
 	if (plan_strategy(plan, STRATEGY_PIPELINE))
 		add_block(l, "split.pipeline", BLOCK_pipeline, &plan->pipeline);
-	add_layers(l);
 	add_rules(l);
 }
 
@@ -167,6 +162,19 @@ static void add_memory(struct lister *l)
 	add(l, "memory.recompute", text);
 }
 
+static void add_optimizer(struct lister *l)
+{
+	const struct plan_optimizer *optimizer = &l->plan->optimizer;
+	struct arena *arena = l->work->keep;
+
+	add_value(l, "train.optimizer", &optimizer->kind);
+	add_block(l, "train.optimizer", BLOCK_optimizer, optimizer);
+	if (!optimizer->beta1.poisoned && !optimizer->beta2.poisoned)
+		add(l, "train.optimizer.betas",
+		    arena_text(arena, "[%s, %s]", value_text(&optimizer->beta1, arena),
+			       value_text(&optimizer->beta2, arena)));
+}
+
 static void add_train(struct lister *l)
 {
 	const struct plan *plan = l->plan;
@@ -177,7 +185,8 @@ static void add_train(struct lister *l)
 		add(l, "train.data",
 		    arena_text(l->work->keep, "%s(\"%s\")", train->data_kind.word->text,
 			       train->data_glob.word->text));
-	add_block(l, "train.optimizer", BLOCK_optimizer, &plan->optimizer);
+	add_optimizer(l);
+	add_value(l, "train.schedule", &plan->schedule.kind);
 	add_block(l, "train.schedule", BLOCK_schedule, &plan->schedule);
 	if (plan->validate.every.origin != ORIGIN_UNSET)
 		add_block(l, "train.validate", BLOCK_validate, &plan->validate);
@@ -191,14 +200,14 @@ static void add_requires(struct lister *l)
 	const struct plan *plan = l->plan;
 
 	for (uint32_t i = 0; i < plan->nrequires; i++) {
-		const char *text = require_text(plan, &plan->requires[i], l->work->keep);
+		const char *text = require_text(plan, &plan->requires[i], l -> work -> keep);
 		size_t name = strcspn(text, " ");
 		uint32_t before = 0;
 		const char *path;
 
 		for (uint32_t k = 0; k < i; k++)
-			before += plan->requires[k].quantity == plan->requires[i].quantity &&
-				  plan->requires[k].axis == plan->requires[i].axis;
+		before += plan->requires[k].quantity == plan->requires[i].quantity &&
+			  plan->requires[k].axis == plan->requires[i].axis;
 		path = arena_text(l->work->keep, "require %.*s", (int)name, text);
 		if (before)
 			path = arena_text(l->work->keep, "%s (%u)", path, before + 1);
