@@ -125,6 +125,12 @@ statement:
 	setting
 	| "override" setting { $$ = $2; $$->flags |= NODE_FLAG_OVERRIDE; $$->span = @$; }
 	| block
+	| "override" path braces {
+		$$ = NEW(NODE_BLOCK, @$);
+		$$->flags |= NODE_FLAG_OVERRIDE;
+		node_add($$, $2);
+		node_add($$, $3);
+	}
 	| param
 	| let
 	| require

@@ -22,7 +22,7 @@ enum node_kind {
 	NODE_SETTING,  /* children: PATH, expression, at most one of PLACE, IF, BODY;
 			* flag OVERRIDE */
 	NODE_BLOCK,    /* children: PATH, [NAME], [BASE | STRING], [BODY];
-			* `path name : path { }` */
+			* `path name : path { }`; flag OVERRIDE */
 	NODE_PARAM,    /* name; children: NAME (type), [RANGE | LIST], [expression last,
 			* flag VALUE]; doc */
 	NODE_LET,      /* name; child: expression */

@@ -265,7 +265,11 @@ static void print_statement(const struct node *node, struct text *out, int level
 	case NODE_ALLOW:
 		print_named(node, "allow ", "", out, level);
 		break;
-	default: /* block, strategy, cuts, word */
+	case NODE_BLOCK:
+		put(out, node->flags & NODE_FLAG_OVERRIDE ? "override " : "");
+		print_parts(node, node->first, out, level);
+		break;
+	default: /* strategy, cuts, word */
 		print_parts(node, node->first, out, level);
 		break;
 	}

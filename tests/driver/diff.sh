@@ -117,7 +117,8 @@ changed() { # A B ROW: the only row of settings
 		cat out
 	}
 }
-sed 's/pipeline over pp/& { layers = [1, 3] }/; s/layers          = 2/layers = 4/' ways.plan >list.plan
+sed -e 's/pipeline over pp/& { layers = [1, 3] }/' -e 's/layers          = 2/layers = 4/' \
+	ways.plan >list.plan
 sed 's/\[1, 3\]/[3, 1]/' list.plan >other.plan
 sed 's/\[1, 3\]/even/' list.plan >even.plan
 changed even.plan list.plan 'split.pipeline.layers even -> [1, 3]'

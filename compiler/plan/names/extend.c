@@ -5,6 +5,15 @@
 
 #include "plan/resolve/resolve.h"
 
+static void append(struct node *parent, struct node *node)
+{
+	struct node **at = &parent->first;
+
+	while (*at)
+		at = &(*at)->next;
+	*at = node;
+}
+
 /* --- where an override leads ------------------------------------------------------------ */
 
 static const struct node *body_of(const struct node *statement)
@@ -16,20 +25,33 @@ static const struct node *body_of(const struct node *statement)
 	return node_find(statement, NODE_BODY);
 }
 
-static bool named(const struct node *statement, const struct name *name)
-{
-	return (statement->kind == NODE_BLOCK || statement->kind == NODE_SETTING) &&
-	       path_word(statement->first) == name;
-}
-
-/* The pointer in a list of siblings that holds the statement called `name`, or its NULL end. */
+/* The pointer in a list of siblings that holds the block or setting called `name`, or its NULL end.
+ */
 static struct node **place_of(struct node *parent, const struct name *name)
 {
 	struct node **at = &parent->first;
 
-	while (*at && !named(*at, name))
+	while (*at && !(((*at)->kind == NODE_BLOCK || (*at)->kind == NODE_SETTING) &&
+			path_word((*at)->first) == name))
 		at = &(*at)->next;
 	return at;
+}
+
+/* What a path leads through: a block, a setting with braces, a strategy, which gets braces if it
+ * has none. NULL: there is none of this name. */
+static struct node *through(struct resolve *r, struct node *parent, const struct name *name)
+{
+	struct node *found = *place_of(parent, name), *braces;
+
+	for (struct node *node = parent->first; node && !found; node = node->next)
+		if (node->kind == NODE_STRATEGY && path_word(node->first) == name)
+			found = node;
+	if (!found || found->kind != NODE_STRATEGY || body_of(found))
+		return found && body_of(found) ? found : NULL;
+	braces = ARENA_NEW(r->work->keep, struct node);
+	*braces = (struct node){.kind = NODE_BODY, .span = found->span};
+	append(found, braces);
+	return found;
 }
 
 /* The next name of the path after a block: its own name may stand there. */
@@ -42,15 +64,16 @@ static const struct node *after(const struct node *block, const struct node *res
 
 /* The list that the last name of the path belongs to; *last gets that name. NULL: the path leads
  * nowhere. */
-static struct node *follow(struct node *tree, const struct node *path, const struct node **last)
+static struct node *follow(struct resolve *r, struct node *tree, const struct node *path,
+			   const struct node **last)
 {
 	struct node *parent = tree;
 	const struct node *name = path->first;
 
 	while (name->next) {
-		struct node *found = *place_of(parent, name->name);
+		struct node *found = through(r, parent, name->name);
 
-		if (!found || !body_of(found))
+		if (!found)
 			return NULL;
 		parent = (struct node *)body_of(found);
 		name = after(found, name->next);
@@ -100,7 +123,7 @@ static bool may_add(const struct node *tree, const struct node *parent, const st
 static void override(struct resolve *r, struct node *tree, const struct node *statement)
 {
 	const struct node *last = NULL;
-	struct node *parent = follow(tree, statement->first, &last);
+	struct node *parent = follow(r, tree, statement->first, &last);
 	struct node **at, *next;
 
 	if (!parent) {
@@ -108,6 +131,10 @@ static void override(struct resolve *r, struct node *tree, const struct node *st
 		return;
 	}
 	at = place_of(parent, last->name);
+	if (statement->kind == NODE_BLOCK && *at && node_find(*at, NODE_NAME)) {
+		refuse(r, statement, "a block with a name of its own is changed by its settings");
+		return;
+	}
 	if (!*at && !may_add(tree, parent, statement->first)) {
 		refuse(r, statement, "the extended plan has no such setting");
 		return;
@@ -121,7 +148,8 @@ static void override(struct resolve *r, struct node *tree, const struct node *st
 
 static bool is_override(const struct node *node)
 {
-	return node->kind == NODE_SETTING && (node->flags & NODE_FLAG_OVERRIDE);
+	return (node->kind == NODE_SETTING || node->kind == NODE_BLOCK) &&
+	       (node->flags & NODE_FLAG_OVERRIDE);
 }
 
 static bool is_head(const struct node *node)
@@ -146,15 +174,6 @@ static bool same_block(const struct node *a, const struct node *b)
 	return a->kind == NODE_BLOCK && b->kind == NODE_BLOCK && path_word(a->first) &&
 	       path_word(a->first) == path_word(b->first) && !node_find(b, NODE_BASE) &&
 	       (x ? x->name : NULL) == (y ? y->name : NULL) && body_of(a) && body_of(b);
-}
-
-static void append(struct node *parent, struct node *node)
-{
-	struct node **at = &parent->first;
-
-	while (*at)
-		at = &(*at)->next;
-	*at = node;
 }
 
 /* Adds a statement of the extending plan: into the block of the same name, or at the end. */
@@ -185,6 +204,20 @@ static void refuse_overrides(struct resolve *r, const struct unit *unit)
 	}
 }
 
+/* Within a block it would change nothing but what stands there. */
+static void refuse_inner(struct resolve *r, const struct node *statement)
+{
+	for (const struct node *node = statement->first; node; node = node->next) {
+		if (is_override(node))
+			diag_note(diag_add(r->work->diags, E0207, head_span(node),
+					   "`override` within a block"),
+				  "it stands at the top, with the path of what it changes: "
+				  "`override train.steps = 10`");
+		else
+			refuse_inner(r, node);
+	}
+}
+
 static void merge_bindings(struct resolve *r, struct unit *unit, const struct unit *base)
 {
 	for (uint32_t k = 0; k < base->bindings.n; k++) {
@@ -205,6 +238,8 @@ void unit_extend(struct resolve *r, struct unit *unit, struct unit *base)
 	const struct node *head;
 	struct node *tree;
 
+	for (const struct node *node = unit->tree->first; node; node = node->next)
+		refuse_inner(r, node);
 	if (!base) {
 		refuse_overrides(r, unit);
 		return;

@@ -40,7 +40,12 @@ void set_twice(struct resolve *r, struct span first, struct span again, const ch
 	diag = diag_add(r->work->diags, E0202, again, "%s `%s` is given twice", what, name);
 	diag_label(diag, first, "given here first");
 	diag_at(diag, "given again");
-	if (r->main && r->main->base)
+	if (!r->main || !r->main->base)
+		return;
+	if (!strcmp(what, "strategy"))
+		diag_note(diag, "to change the split of a plan you extend, write "
+				"`override split { ... }`, which replaces all of it");
+	else
 		diag_note(diag, "to change a value of a plan you extend, write `override`");
 }
 

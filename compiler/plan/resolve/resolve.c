@@ -57,7 +57,7 @@ static void keep_part(struct resolve *r, struct parts *parts, const struct node 
 	const char *const *names = file_names(r->work->keep, &count);
 	bool setting = statement->kind == NODE_SETTING;
 
-	if (setting && (statement->flags & NODE_FLAG_OVERRIDE))
+	if (statement->flags & NODE_FLAG_OVERRIDE)
 		return;
 	if (part == PARTS || (setting && part != PART_PRECISION))
 		misplaced(r, statement, r->main->library ? "a library" : "a plan", names, count);

@@ -267,13 +267,17 @@ static bool strategy_as_setting(struct resolve *r, const struct node *statement)
 {
 	enum strategy_kind kind = kind_find(path_word(statement->first));
 	const struct node *expr = node_child(statement, 1);
+	struct diag *diag;
 
 	if (statement->kind != NODE_SETTING || kind == STRATEGIES)
 		return false;
-	diag_at(diag_add(r->work->diags, E0305, statement->span,
-			 "`%s = %s`: a strategy names an axis; the axis has the size", kinds[kind],
-			 sources_text(r->work->sources, r->work->keep, expr->span)),
-		"written `%s over AXIS`", kinds[kind]);
+	diag = diag_add(r->work->diags, E0305, statement->span,
+			"`%s = %s`: a strategy names an axis; the axis has the size", kinds[kind],
+			sources_text(r->work->sources, r->work->keep, expr->span));
+	diag_at(diag, "written `%s over AXIS`", kinds[kind]);
+	if (r->main->base)
+		diag_note(diag, "in a plan that extends another, strategies are changed by "
+				"`override split { ... }`, which replaces all of them");
 	return true;
 }
 
