@@ -33,13 +33,14 @@ compiled() {
 		model.c schedule.c -o program "$root/lib/planc/libplanc_rt.a" $link) >"$1/said" 2>&1
 }
 
-# trained FOLDER [OPTION...]: log, gradients and weights
+# trained FOLDER [OPTION...]: log, gradients, weights, and in `validated` losses of held-out data
 trained() {
 	at=$1
 	shift
 	timeout 120 "$at/program" --quiet --data "$work/data" --log "$at/log" \
 		--save "$at/weights" --dump-gradients "$at/gradients" $replicas "$@" \
-		>"$at/said" 2>&1
+		>"$at/said" 2>&1 || return
+	sed -n 's/.*"validation_loss":\([^,}]*\).*/\1/p' "$at/log" >"$at/validated"
 }
 
 # planted FOLDER FILE SED: a change of the emitted text
@@ -111,15 +112,8 @@ kept() {
 	once "$work/kept/$(cksum <"$1" | tr ' ' -)" made_of "$1"
 }
 
-# validated FOLDER: the losses of held-out data
-validated() {
-	sed -n 's/.*"validation_loss":\([^,}]*\).*/\1/p' "$1/log" >"$1/validated"
-}
-
 # same A B: every loss, norm, gradient and weight to the bit
 same() {
-	validated "$1"
-	validated "$2"
 	"$compare" log "$1/log" "$2/log" 0 0 && cmp "$1/gradients" "$2/gradients" &&
 		cmp "$1/weights" "$2/weights" && cmp "$1/validated" "$2/validated"
 }
@@ -148,8 +142,6 @@ precision() {
 
 # near A B LOSS: as many losses of held-out data, each within this bound
 near() {
-	validated "$1"
-	validated "$2"
 	paste "$1/validated" "$2/validated" | awk -v most="$3" '
 		NF != 2 || $2 / $1 - 1 > most || 1 - $2 / $1 > most {
 			bad = 1
@@ -173,8 +165,8 @@ within() {
 			near "$want" "$got" "$1" || bad=1
 		fi
 		"$compare" weights "$want/weights" "$got/weights" "$4" || bad=1
-	} >"$got/compared" 2>&1
-	sed "s/^/$kind /" "$got/compared"
+	} >"$work/compared.$$" 2>&1
+	sed "s/^/$kind /" "$work/compared.$$"
 	return $bad
 }
 
