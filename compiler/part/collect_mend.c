@@ -193,7 +193,22 @@ static bool must_gather(const struct spread *now, const struct spread *to, uint3
 	return false;
 }
 
-/* Gathers from the innermost factor outwards, then sums and cuts from the outermost inwards. */
+/* A sum over the factor that needs no other step before it. One that leaves a cut waits for the
+ * cuts outside it. */
+static bool may_sum(const struct collector *c, const struct spread *now, const struct spread *to,
+		    uint32_t factor)
+{
+	struct cut from = now->at[factor], cut = to->at[factor];
+	if (cut_same(from, cut) ||
+	    (from.kind != SPREAD_PARTIAL && from.kind != SPREAD_PARTIAL_MAX))
+		return false;
+	for (uint32_t f = 0; f < factor && mend_op(c, from, cut) == OP_reduce_scatter; f++)
+		if (cut_same(to->at[f], cut) && !cut_same(now->at[f], cut))
+			return false;
+	return true;
+}
+
+/* Gathers from the innermost factor outwards, sums, then cuts from the outermost inwards. */
 struct tensor_id collector_need(struct collector *c, struct tensor_id t,
 				const struct spread *spread)
 {
@@ -205,7 +220,7 @@ struct tensor_id collector_need(struct collector *c, struct tensor_id t,
 		if (must_gather(&c->spreads.at[local.at], spread, f))
 			local = mend_factor(c, t.at, local, f, spread);
 	for (uint32_t f = 0; f < c->factors.n; f++)
-		if (!cut_same(c->spreads.at[local.at].at[f], spread->at[f]))
+		if (may_sum(c, &c->spreads.at[local.at], spread, f))
 			local = mend_factor(c, t.at, local, f, spread);
 	for (uint32_t f = 0; f < c->factors.n; f++)
 		if (!cut_same(c->spreads.at[local.at].at[f], spread->at[f]))

@@ -52,6 +52,9 @@ void lower_buffers(struct lower *l);
 uint32_t buffer_scratch(struct lower *l, const char *what, struct size size, enum rt_type type);
 
 /* ---- steps (steps.c) ---- */
+/* Says once, at the node that is lowered now, that this version cannot emit what it asks: an error
+ * for who asks for text, else a note. */
+void lower_refuse(struct lower *l, const char *what);
 struct size size_of(struct lower *l, struct dims dims, int64_t factor);
 struct size size_logical(struct lower *l, struct dims dims);
 /* Dims as a rank holds them in tensor `t`. */

@@ -363,24 +363,54 @@ static void lower_attend_stored_backward(struct lower *l, const struct graph_nod
 	attend_sizes(l, step, node, 4);
 }
 
-/* Elements of x from its first cut dim inwards, here and whole, and where this rank's begin: a
- * mask goes by the element's place in the whole tensor. Rows are cut as one run. */
+/* Dims in front that number rows. */
+static uint32_t row_dims(const struct lower *l, struct dims x)
+{
+	uint32_t rows = 0;
+	while (rows < x.n && (x.at[rows] == l->model->batch || x.at[rows] == l->model->tokens))
+		rows++;
+	return rows;
+}
+
+/* The one dim within rows that is cut; x.n: none. */
+static uint32_t cut_in_rows(struct lower *l, struct tensor_id t, struct dims x, uint32_t rows)
+{
+	uint32_t found = x.n;
+	for (uint32_t i = rows; i < x.n; i++) {
+		if (!spread_cuts(&l->flow->spreads[t.at], &l->flow->factors, x.at[i]))
+			continue;
+		if (found < x.n)
+			lower_refuse(l, "dropout of a tensor that is cut along two dims");
+		found = i;
+	}
+	return found;
+}
+
+/* Elements before this rank's rows, which are cut as one run. */
+static struct size rows_before(struct lower *l, struct tensor_id t, struct dims x, uint32_t rows)
+{
+	struct size before = size_in(l, t, dims_head(x, rows));
+	int64_t width = size_of(l, dims_tail(x, x.n - rows), 1).value;
+	before.factor *= width;
+	before.value *= width;
+	return size_index(l, before);
+}
+
+/* A mask goes by the element's place in the whole tensor: rows may be cut, and a dim in them. */
 static void part_of_mask(struct lower *l, struct step *step, struct tensor_id t)
 {
 	struct dims x = dims_of(l, t);
-	for (uint32_t i = 0; i < x.n; i++) {
-		struct size here = size_in(l, t, dims_tail(x, x.n - i));
-		if (here.cuts[0] == 0)
-			continue;
-		if (x.at[i] == l->model->tokens)
-			here = size_in(l, t, x);
-		step->row = RT_ROW_dropout_part;
-		step_size(step, here);
-		step_size(step, x.at[i] == l->model->tokens ? here
-							    : size_of(l, dims_tail(x, x.n - i), 1));
-		step_size(step, size_index(l, here));
+	uint32_t rows = row_dims(l, x), cut = cut_in_rows(l, t, x, rows);
+	bool apart = spread_cuts(&l->flow->spreads[t.at], &l->flow->factors, l->model->tokens);
+	if (cut == x.n && !apart)
 		return;
-	}
+	uint32_t inner = cut < x.n ? x.n - cut : x.n - rows;
+	struct size here = size_in(l, t, dims_tail(x, inner));
+	step->row = RT_ROW_dropout_part;
+	step_size(step, here);
+	step_size(step, size_of(l, dims_tail(x, inner), 1));
+	step_size(step, size_index(l, here));
+	step_size(step, apart ? rows_before(l, t, x, rows) : size_number(0));
 }
 
 static void lower_dropout(struct lower *l, const struct graph_node *node)

@@ -5,6 +5,14 @@
 #include "base/bug.h"
 #include "base/num.h"
 
+void lower_refuse(struct lower *l, const char *what)
+{
+	if (!l->refused)
+		diag_add(l->work->diags, l->work->check_only ? N0901 : E0901, l->span,
+			 "%s cannot be emitted yet", what);
+	l->refused = true;
+}
+
 struct dims dims_head(struct dims dims, uint32_t n)
 {
 	BUG_IF(n > dims.n, "%u dims of %u", n, dims.n);

@@ -158,10 +158,10 @@ void test_lookup_part_backward(void)
 	}
 }
 
-/* x [rows, all]; the parts are columns [0, 5), [5, 38), [38, 101). */
+/* x [rows, all]; the parts are columns [0, 5), [5, 38), [38, 101), of rows [0, 30) and [30, 37). */
 void test_dropout_part(void)
 {
-	enum { ROWS = 30, ALL = 101, SAMPLE = 3 * ALL };
+	enum { ROWS = 37, BLOCK = 30, ALL = 101, SAMPLE = 3 * ALL };
 	static const int64_t first[] = {0, 5, 38, ALL};
 	struct call whole = CALL(dropout);
 	whole.rows = ROWS * ALL;
@@ -172,19 +172,20 @@ void test_dropout_part(void)
 	whole.in[1] = array_control();
 	whole.out[0] = array_filled(KIND_T, ROWS * ALL, 0);
 	call_run(&whole, RT_F64);
-	for (int part = 0; part < 3; part++) {
+	for (int part = 0; part < 6; part++) {
 		struct call call = CALL(dropout_part);
-		int64_t here = first[part + 1] - first[part];
-		const int64_t size[] = {9, SAMPLE, here, ALL, first[part]};
-		double *want[RT_MAX_OUT] = {zeros(ROWS * here)};
-		call.rows = ROWS * here;
+		int64_t start = first[part % 3], here = first[part % 3 + 1] - start;
+		int64_t before = part / 3 * BLOCK * ALL;
+		const int64_t size[] = {9, SAMPLE, here, ALL, start, before};
+		call.rows = (part < 3 ? BLOCK : ROWS - BLOCK) * here;
+		double *want[RT_MAX_OUT] = {zeros(call.rows)};
 		memcpy(call.size, size, sizeof(size));
 		call.scalar[0] = 0.3;
-		call.in[0] = array_random(ROWS * here);
+		call.in[0] = array_random(call.rows);
 		call.in[1] = array_control();
-		call.out[0] = array_filled(KIND_T, ROWS * here, 0);
-		for (int64_t i = 0; i < ROWS * here; i++) {
-			int64_t at = i / here * ALL + first[part] + i % here;
+		call.out[0] = array_filled(KIND_T, call.rows, 0);
+		for (int64_t i = 0; i < call.rows; i++) {
+			int64_t at = before + i / here * ALL + start + i % here;
 			call.in[0].value[i] = whole.in[0].value[at];
 			want[0][i] = whole.out[0].value[at];
 		}

@@ -341,6 +341,30 @@ bool rule_sequence_divides(const struct plan *plan, struct work *work)
 	return false;
 }
 
+/* Rows are cut as one run of batch times position: a rank has tokens of one sample that it lacks of
+ * another, and no block of such a weight is that of its tokens. */
+bool rule_sequence_weights(const struct plan *plan, struct work *work)
+{
+	const struct strategy *sequence = plan_strategy(plan, STRATEGY_SEQUENCE);
+	const struct model *model = rule_model(plan);
+	bool good = true;
+
+	if (!sequence || !model || plan_ranks(plan, sequence) < 2)
+		return true;
+	for (uint32_t i = 0; i < model->ncalls; i++) {
+		const struct model_call *call = &model->calls[i];
+
+		if (!dims_have(&call->from, model->tokens) && !dims_have(&call->to, model->tokens))
+			continue;
+		good = false;
+		diag_label(diag_add(work->diags, E0315, sequence->span,
+				    "`sequence` cuts the tokens, and `%s` has weights over them",
+				    operator_row(call->op)->name),
+			   call->span, "over `tokens`");
+	}
+	return good;
+}
+
 /* True if `tensor` cuts the dim of this weight: a rule may have made it whole. */
 static bool weight_cut(const struct plan *plan, const struct model_call *call, uint32_t dim)
 {

@@ -180,5 +180,6 @@ KERNEL(dropout)
 
 KERNEL(dropout_part)
 {
-	drop_rows(args, first, last, args->size[2], args->size[3], args->size[4]);
+	drop_rows(args, first, last, args->size[2], args->size[3],
+		  args->size[4] + args->size[5]);
 }
