@@ -110,6 +110,15 @@ static const char *const *frame_names(void *self, size_t *count)
 	}
 	for (uint32_t k = 0; k < unit->bindings.n; k++)
 		vec_push(arena, &names, unit->bindings.at[k]->name->text);
+	for (uint32_t k = 0; k < unit->bindings.n; k++) {
+		const struct binding *import = unit->bindings.at[k];
+
+		for (uint32_t i = 0; import->unit && i < import->unit->bindings.n; i++)
+			if (import->unit->bindings.at[i]->kind == BINDING_LET)
+				vec_push(arena, &names,
+					 arena_text(arena, "%s.%s", import->name->text,
+						    import->unit->bindings.at[i]->name->text));
+	}
 	*count = names.n;
 	return names.at;
 }

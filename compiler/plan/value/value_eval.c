@@ -100,6 +100,18 @@ static struct value eval_list(struct eval *e, const struct node *expr)
 
 /* --- names ------------------------------------------------------------------------------ */
 
+/* "lib.name" of a name without its library, else the nearest; NULL if there is neither. */
+static const char *meant(const char *text, const char *const *names, size_t count)
+{
+	for (size_t k = 0; k < count; k++) {
+		const char *dot = strrchr(names[k], '.');
+
+		if (dot && !strcmp(dot + 1, text))
+			return names[k];
+	}
+	return name_nearest(text, names, count);
+}
+
 static struct value unknown_name(struct eval *e, const struct node *expr)
 {
 	const char *text = node_path_text(expr, e->work->keep), *near = NULL;
@@ -111,7 +123,7 @@ static struct value unknown_name(struct eval *e, const struct node *expr)
 		size_t count = 0;
 		const char *const *names = e->scope->names(e->scope->self, &count);
 
-		near = name_nearest(text, names, count);
+		near = meant(text, names, count);
 	}
 	if (near && strcmp(near, text) != 0)
 		diag_note(diag, "a name that is similar exists: `%s`", near);
