@@ -226,14 +226,26 @@ static struct value slot_value(struct frame *frame, uint32_t k)
 	return *value_at(frame, slot.row);
 }
 
+static void missing_setting(struct frame *frame, const struct setting_row *row)
+{
+	struct arena *arena = frame->r->work->keep;
+	struct diag *diag;
+	size_t count;
+	const char *const *words = schema_word_list(row, arena, &count);
+
+	if (suggested(frame->r, row->name))
+		return;
+	diag = missing(frame->r, frame->span, "%s needs a setting `%s`", frame->title, row->name);
+	if (diag && count)
+		diag_note(diag, "valid values: %s", name_list(arena, words, count));
+}
+
 static void set_default(struct frame *frame, const struct setting_row *row)
 {
 	if (schema_inner(row))
 		return;
 	if (!row->fallback) {
-		if (!suggested(frame->r, row->name))
-			missing(frame->r, frame->span, "%s needs a setting `%s`", frame->title,
-				row->name);
+		missing_setting(frame, row);
 		*value_at(frame, row) = value_poison(frame->span);
 	} else if (*row->fallback) {
 		struct value value = value_literal(row->fallback, frame->r->work->names);
