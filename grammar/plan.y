@@ -52,7 +52,7 @@ static void plan_yyerror(struct span *span, struct parser *parser, const char *m
 %precedence NEGATIVE
 
 %type <struct node *> head statement setting value block named based param let require strategy
-%type <struct node *> spread over cuts rule
+%type <struct node *> spread over axis cuts rule
 %type <struct node *> typed allow place condition braces body_of dims domain path name number
 %type <struct node *> expression call argument string
 %type <struct list> top lines dotted axes names expressions arguments
@@ -333,8 +333,14 @@ name:
 	;
 
 axes:
-	name { $$ = list_of($1); }
-	| axes '*' name { $$ = list_add($1, $3); }
+	axis { $$ = list_of($1); }
+	| axes '*' axis { $$ = list_add($1, $3); }
+	;
+
+/* A size is told (E0305) where the axes of the mesh are known. */
+axis:
+	name
+	| number
 	;
 
 names:

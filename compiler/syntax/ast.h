@@ -38,7 +38,7 @@ enum node_kind {
 	NODE_BASE,     /* child: PATH; after `:` of a block */
 	NODE_PLACE,    /* op = enum place_word; children: NAME, for `on` one or two expressions */
 	NODE_IF,       /* children: condition, [else-expression] */
-	NODE_AXES,     /* NAMEs joined by `*` */
+	NODE_AXES,     /* NAMEs, or NUMBERs to be refused, joined by `*` */
 	NODE_DIMS,     /* NAMEs */
 	NODE_RANGE,    /* children: low, high */
 	/* expressions */

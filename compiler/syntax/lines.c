@@ -303,7 +303,8 @@ static uint32_t after_number(struct reading *r, uint32_t i)
 	}
 	rate = rate && per->hi - per->lo == 1 && r->text[per->lo] == 's';
 	uint32_t hi = rate ? per->hi : word->hi;
-	fault(r, FAULT_UNIT, word->lo, hi);
+	if (raw_at(r, i - 1)->kind != RAW_STRAY)
+		fault(r, FAULT_UNIT, word->lo, hi);
 	emit(r, TOK_BAD_UNIT, word->lo, hi);
 	return rate ? 3 : 1;
 }
@@ -362,9 +363,21 @@ static void new_line(struct reading *r, const struct raw *raw)
 	r->line_start = raw->hi;
 }
 
-/* What stands for a text that has no meaning. */
-static void faulty(struct reading *r, const struct raw *raw)
+/* Raw tokens from `i` to the end of the line. */
+static uint32_t rest_of_line(const struct reading *r, uint32_t i)
 {
+	uint32_t end = i;
+
+	while (raw_at(r, end)->kind != TOK_NL && raw_at(r, end)->kind != 0)
+		end++;
+	return end - i;
+}
+
+/* What stands for a text that has no meaning. After a `#` that is the rest of the line: a comment,
+ * in the habit of other languages. Returns how many raw tokens it took. */
+static uint32_t faulty(struct reading *r, uint32_t i)
+{
+	const struct raw *raw = raw_at(r, i);
 	if (raw->kind == RAW_OPEN_STRING) {
 		fault(r, FAULT_STRING, raw->lo, raw->hi);
 		emit(r, TOK_STRING, raw->lo, raw->hi);
@@ -374,7 +387,9 @@ static void faulty(struct reading *r, const struct raw *raw)
 		emit(r, TOK_BAD, raw->lo, raw->hi);
 	} else {
 		fault(r, FAULT_STRAY, raw->lo, raw->hi);
+		return r->text[raw->lo] == '#' ? rest_of_line(r, i) : 1;
 	}
+	return 1;
 }
 
 /* One token that is neither line end nor comment. Returns how many raw tokens it took. */
@@ -411,8 +426,7 @@ static uint32_t take(struct reading *r, uint32_t i)
 	case RAW_OPEN_STRING:
 	case RAW_BAD_NUMBER:
 	case RAW_STRAY:
-		faulty(r, raw);
-		return 1;
+		return faulty(r, i);
 	default:
 		break;
 	}

@@ -120,6 +120,77 @@ static void note_comma(struct diag *diag)
 	diag_note(diag, "statements on one line are parted by `,`");
 }
 
+/* What a letter after a number, or before `b`, stands for elsewhere. */
+static const struct multiple {
+	char letter;
+	const char *zeros, *decimal, *binary; /* binary: NULL for what is no amount of memory */
+} multiples[] = {
+	{'k', "_000", "`kB` (10^3)", "`KiB` (2^10)"},
+	{'m', "_000_000", "`MB` (10^6)", "`MiB` (2^20)"},
+	{'g', "_000_000_000", "`GB` (10^9)", "`GiB` (2^30)"},
+	{'t', "_000_000_000_000", "`TB` (10^12)", "`TiB` (2^40)"},
+	{'b', "_000_000_000", NULL, NULL},
+};
+
+static const struct multiple *multiple_of(char letter)
+{
+	for (size_t i = 0; i < sizeof multiples / sizeof multiples[0]; i++)
+		if ((letter | 0x20) == multiples[i].letter)
+			return &multiples[i];
+	return NULL;
+}
+
+static void note_bytes(struct diag *diag, const struct multiple *multiple)
+{
+	if (multiple->binary)
+		diag_note(diag, "for bytes, write %s or %s", multiple->decimal, multiple->binary);
+}
+
+/* `4k`, `7b`: the number written out, if it is a short one. */
+static void note_suffix(struct work *work, struct diag *diag, struct span at,
+			const struct multiple *multiple)
+{
+	const struct source *source = sources_position(work->sources, at.lo).source;
+	uint32_t hi = at.lo - source->start, lo;
+
+	while (hi > 0 && source->text[hi - 1] == ' ')
+		hi--;
+	for (lo = hi; lo > 0 && source->text[lo - 1] >= '0' && source->text[lo - 1] <= '9';)
+		lo--;
+	if (lo < hi && hi - lo <= 3 && lo > 0 && !strchr("._", source->text[lo - 1]))
+		diag_note(diag, "a number has no suffix: write `%.*s%s`", (int)(hi - lo),
+			  source->text + lo, multiple->zeros);
+	else
+		diag_note(diag, "a number has no suffix: write `4%s` for `4%c`", multiple->zeros,
+			  multiple->letter);
+}
+
+/* True if `text` is a suffix, or an amount of memory with a small `b`. */
+static bool note_multiple(struct work *work, struct diag *diag, struct span at, const char *text)
+{
+	static const char *const bits[] = {"b", "b/s", "bps", "bit", "ib"};
+	const struct multiple *multiple = multiple_of(*text);
+
+	if (multiple && !text[1]) {
+		note_suffix(work, diag, at, multiple);
+		if (multiple->letter != 'k')
+			note_bytes(diag, multiple);
+		return true;
+	}
+	for (size_t i = 0; i < sizeof bits / sizeof bits[0]; i++) {
+		if (!multiple || !multiple->binary || strcmp(text + 1, bits[i]) != 0)
+			continue;
+		diag_note(diag,
+			  "bits and bytes differ by 8, so `%s` is refused everywhere: "
+			  "links take `Gbit/s` or `GB/s`",
+			  text);
+		if (!strchr(text, '/'))
+			note_bytes(diag, multiple);
+		return true;
+	}
+	return false;
+}
+
 static void unit(struct work *work, struct fault fault, const char *text)
 {
 	static const char *const units[] = {
@@ -129,19 +200,8 @@ static void unit(struct work *work, struct fault fault, const char *text)
 		"within", "across", "over", "else"};
 	struct diag *diag = diag_add(work->diags, E0110, fault.at, "`%s` is not a unit", text);
 	diag_at(diag, "a unit stands here, or nothing");
-	size_t prefix = strspn(text, "kKMGT") ? 1 : 0;
-	const char *rest = text + prefix;
-	if (prefix &&
-	    (strcmp(rest, "b") == 0 || strcmp(rest, "b/s") == 0 || strcmp(rest, "bps") == 0 ||
-	     strcmp(rest, "bit") == 0 || strcmp(rest, "ib") == 0)) {
-		diag_note(diag,
-			  "bits and bytes differ by 8, so `%s` is refused everywhere: "
-			  "links take `Gbit/s` or `GB/s`",
-			  text);
-		if (!strchr(text, '/'))
-			diag_note(diag, "for bytes, write `GB` (10^9) or `GiB` (2^30)");
+	if (note_multiple(work, diag, fault.at, text))
 		return;
-	}
 	if (before_equals(work, fault.at)) {
 		note_comma(diag);
 		return;

@@ -84,8 +84,12 @@ static int set_count(const struct option *option, const char *text, int64_t *out
 	char *end;
 	errno = 0;
 	long long value = strtoll(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end != '\0')
+	const char *digit = text + (*text == '-');
+	if (*digit < '0' || *digit > '9' || *end != '\0')
 		return rt_fail("option `--%s`: `%s` is not a whole number", option->name, text);
+	if (value < option->least && option->most == ANY)
+		return rt_fail("option `--%s`: `%s` is out of range, the least is %lld",
+			       option->name, text, (long long)option->least);
 	if (errno != 0 || value < option->least || value > option->most)
 		return rt_fail("option `--%s`: `%s` is out of range, %lld to %lld", option->name,
 			       text, (long long)option->least, (long long)option->most);

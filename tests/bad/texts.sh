@@ -11,7 +11,7 @@ judge comment 1 E0107 comment.plan
 awk 'BEGIN {
 	for (i = 0; i < 4096; i++) printf "%c", (i * 167 + int(i / 7) * 13) % 255 + 1
 }' >binary.plan
-judge binary 1 'E0101 E0102 E0103 E0104 E0110' binary.plan
+judge binary 1 'E0101 E0102 E0103 E0104' binary.plan
 printf 'plan x\0\nedition 1\n' >nul.plan
 judge nul 1 E0103 nul.plan
 printf '\357\273\277' >bom.plan

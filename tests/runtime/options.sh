@@ -12,7 +12,8 @@ bad 'unknown option `--stepz`' --stepz 3
 bad 'unknown argument `text.txt`' text.txt
 bad 'option `--steps` needs N' --steps
 bad 'option `--steps`: `x` is not a whole number' --steps x
-bad 'option `--steps`: `-1` is not a whole number' --steps -1
+bad 'option `--steps`: `-1` is out of range, the least is 0' --steps -1
+bad 'option `--steps`: `-x` is not a whole number' --steps -x
 bad 'option `--steps`: `99999999999999999999` is out of range' --steps 99999999999999999999
 bad 'option `--threads`: `0` is out of range' --threads 0
 bad 'option `--threads`: `4096` is out of range, 1 to 1024' --threads 4096

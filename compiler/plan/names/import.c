@@ -303,16 +303,22 @@ static const struct node *declared(const struct unit *unit, const char *const *k
 	return NULL;
 }
 
-/* Names of the members of these kinds. */
+static bool holds(const struct node *node, struct span at)
+{
+	return node->span.lo <= at.lo && at.hi <= node->span.hi;
+}
+
+/* Names of the members of these kinds, but for the one that `user` stands in. */
 static const char *const *members(struct resolve *r, const struct unit *unit,
-				  const char *const *kinds, size_t *count)
+				  const char *const *kinds, struct span user, size_t *count)
 {
 	VEC(const char *) names = {0};
 
 	for (const struct node *node = unit->tree->first; node; node = node->next) {
 		const struct node *own = node_find(node, NODE_NAME);
 
-		if (node->kind == NODE_BLOCK && own && declared(unit, kinds, own->name) == node)
+		if (node->kind == NODE_BLOCK && own && !holds(node, user) &&
+		    declared(unit, kinds, own->name) == node)
 			vec_push(r->work->keep, &names, own->name->text);
 	}
 	*count = names.n;
@@ -351,18 +357,45 @@ static void note_similar(struct resolve *r, struct diag *diag, const struct name
 		diag_note(diag, "it has %s", name_list(r->work->keep, names, count));
 }
 
+/* "architecture or model" */
+static const char *kinds_text(struct resolve *r, const char *const *kinds)
+{
+	const char *text = kinds[0];
+
+	for (size_t k = 1; kinds[k]; k++)
+		text = arena_text(r->work->keep, "%s or %s", text, kinds[k]);
+	return text;
+}
+
+/* Those of the kinds that the library has members of; all, if it has none. */
+static const char *kinds_had(struct resolve *r, const struct unit *unit, const char *const *kinds)
+{
+	const char *had[4] = {NULL};
+	size_t n = 0;
+
+	for (size_t k = 0; kinds[k] && n < 3; k++) {
+		const char *const one[] = {kinds[k], NULL};
+		size_t count;
+
+		members(r, unit, one, (struct span){0}, &count);
+		if (count)
+			had[n++] = kinds[k];
+	}
+	return kinds_text(r, n ? had : kinds);
+}
+
 static void unknown_member(struct resolve *r, const struct node *name, struct binding *import,
 			   const char *const *kinds)
 {
 	size_t count;
-	const char *const *names = members(r, import->unit, kinds, &count);
+	const char *const *names = members(r, import->unit, kinds, name->span, &count);
 	const struct node *from = node_find(import->node, NODE_STRING);
 	struct diag *diag;
 
 	if (r->broken)
 		return;
 	diag = diag_add(r->work->diags, E0204, name->span, "library `%s` has no %s `%s`",
-			import->name->text, kinds[0], name->name->text);
+			import->name->text, kinds_had(r, import->unit, kinds), name->name->text);
 	diag_at(diag, "not in the library");
 	if (from)
 		diag_label(diag, from->span, "imported here");
@@ -371,28 +404,62 @@ static void unknown_member(struct resolve *r, const struct node *name, struct bi
 	note_similar(r, diag, name->name, names, count);
 }
 
-/* `kind NAME`: neither in this file nor imported; said once a name. */
-static void unknown_declaration(struct resolve *r, const struct unit *unit, const struct node *name,
-				const char *const *kinds, bool import)
+/* "lib.name" of each imported library that has it. */
+static const char *const *elsewhere(struct resolve *r, const struct unit *unit,
+				    const char *const *kinds, const struct name *name,
+				    size_t *count)
 {
 	struct arena *arena = r->work->keep;
-	VEC(const char *) imports = {0};
-	size_t count;
-	const char *const *names = members(r, unit, kinds, &count);
+	VEC(const char *) paths = {0};
+
+	for (uint32_t k = 0; k < unit->bindings.n; k++) {
+		struct binding *import = unit->bindings.at[k];
+
+		if (!import->unit || !declared(import->unit, kinds, name))
+			continue;
+		vec_push(arena, &paths, arena_text(arena, "%s.%s", import->name->text, name->text));
+	}
+	*count = paths.n;
+	return paths.at;
+}
+
+/* E0203 for a name of this kind; NULL if it was said already. */
+static struct diag *unknown_name(struct resolve *r, const struct node *name, const char *kind)
+{
 	struct diag *diag;
 
 	if (name_unknown(r, name->name) || r->broken)
-		return;
+		return NULL;
+	diag = diag_add(r->work->diags, E0203, name->span, "no %s is called `%s`", kind,
+			name->name->text);
+	diag_at(diag, "not known here");
+	return diag;
+}
+
+static void unknown_import(struct resolve *r, const struct unit *unit, const struct node *name)
+{
+	struct diag *diag = unknown_name(r, name, "import");
+	VEC(const char *) imports = {0};
+
 	for (uint32_t k = 0; k < unit->bindings.n; k++)
 		if (unit->bindings.at[k]->kind == BINDING_IMPORT)
-			vec_push(arena, &imports, unit->bindings.at[k]->name->text);
-	diag = diag_add(r->work->diags, E0203, name->span, "no %s is called `%s`",
-			import ? "import" : kinds[0], name->name->text);
-	diag_at(diag, "not known here");
-	if (import)
+			vec_push(r->work->keep, &imports, unit->bindings.at[k]->name->text);
+	if (diag)
 		note_similar(r, diag, name->name, imports.at, imports.n);
-	else
-		note_similar(r, diag, name->name, names, count);
+}
+
+static void unknown_declaration(struct resolve *r, const struct unit *unit, const struct node *name,
+				const char *const *kinds)
+{
+	struct diag *diag = unknown_name(r, name, kinds_text(r, kinds));
+	size_t count, nown;
+	const char *const *paths = elsewhere(r, unit, kinds, name->name, &count);
+	const char *const *own = members(r, unit, kinds, name->span, &nown);
+
+	if (diag && count)
+		diag_note(diag, "an import has it: %s", name_list(r->work->keep, paths, count));
+	else if (diag)
+		note_similar(r, diag, name->name, own, nown);
 }
 
 const struct node *member_find(struct resolve *r, const struct node *path,
@@ -408,12 +475,12 @@ const struct node *member_find(struct resolve *r, const struct node *path,
 	if (!second) {
 		found = declared(unit, kinds, first->name);
 		if (!found)
-			unknown_declaration(r, unit, first, kinds, false);
+			unknown_declaration(r, unit, first, kinds);
 		return found;
 	}
 	import = bind_find(unit, first->name);
 	if (!import || import->kind != BINDING_IMPORT) {
-		unknown_declaration(r, unit, first, kinds, true);
+		unknown_import(r, unit, first);
 		return NULL;
 	}
 	import->used = true;

@@ -158,6 +158,58 @@ static bool is_one_of(const char *name, const char *const *names, size_t count)
 	return false;
 }
 
+/* Blocks that have a setting of this name. */
+static const char *const *homes(struct resolve *r, const char *name, size_t *count)
+{
+	VEC(const char *) blocks = {0};
+
+	for (int id = 0; id < BLOCKS; id++) {
+		const struct setting_row *row = schema_setting((enum block_id)id, name);
+
+		if (row && !schema_inner(row))
+			vec_push(r->work->keep, &blocks, schema_block((enum block_id)id)->name);
+	}
+	*count = blocks.n;
+	return blocks.at;
+}
+
+/* A setting that another block has, or that stands outside of its block. False if it is neither. */
+static bool note_home(struct resolve *r, struct diag *diag, const char *path)
+{
+	const char *dot = strrchr(path, '.'), *name = dot ? dot + 1 : path;
+	bool extends = r->main && r->main->base;
+	size_t count;
+	const char *const *blocks = homes(r, name, &count);
+
+	if (count)
+		vec_push(r->work->keep, &r->suggested, name);
+	if (count && !(dot && extends))
+		diag_note(diag, "%s ha%s a setting `%s`", name_list(r->work->keep, blocks, count),
+			  count > 1 ? "ve" : "s", name);
+	if (dot && extends)
+		diag_note(diag, "to change a value of a plan you extend, write `override %s = ..`",
+			  path);
+	return count || (dot && extends);
+}
+
+static void note_misplaced(struct resolve *r, struct diag *diag, const struct node *statement,
+			   const char *const *names, size_t count)
+{
+	const char *name = node_path_text(statement->first, r->work->keep);
+	const char *near = name_nearest(name, names, count);
+
+	if (called_here(name))
+		diag_note(diag, "%s", called_here(name));
+	else if (statement->kind == NODE_TYPED && is_one_of(name, names, count))
+		diag_note(diag, "a setting is written `%s = value`", name);
+	else if (statement->kind == NODE_SETTING && note_home(r, diag, name))
+		return;
+	else if (near)
+		diag_note(diag, "a name that is similar exists: `%s`", near);
+	else if (count && count <= 10)
+		diag_note(diag, "it has %s", name_list(r->work->keep, names, count));
+}
+
 void misplaced(struct resolve *r, const struct node *statement, const char *title,
 	       const char *const *names, size_t count)
 {
@@ -187,14 +239,7 @@ void misplaced(struct resolve *r, const struct node *statement, const char *titl
 							: "statement",
 			name);
 	diag_at(diag, "not known here");
-	if (called_here(name))
-		diag_note(diag, "%s", called_here(name));
-	else if (statement->kind == NODE_TYPED && is_one_of(name, names, count))
-		diag_note(diag, "a setting is written `%s = value`", name);
-	else if (near)
-		diag_note(diag, "a name that is similar exists: `%s`", near);
-	else if (count && count <= 10)
-		diag_note(diag, "it has %s", name_list(r->work->keep, names, count));
+	note_misplaced(r, diag, statement, names, count);
 }
 
 /* --- lints ------------------------------------------------------------------------------ */

@@ -110,6 +110,15 @@ static const char *const *frame_names(void *self, size_t *count)
 	}
 	for (uint32_t k = 0; k < unit->bindings.n; k++)
 		vec_push(arena, &names, unit->bindings.at[k]->name->text);
+	for (uint32_t k = 0; k < unit->bindings.n; k++) {
+		const struct binding *import = unit->bindings.at[k];
+
+		for (uint32_t i = 0; import->unit && i < import->unit->bindings.n; i++)
+			if (import->unit->bindings.at[i]->kind == BINDING_LET)
+				vec_push(arena, &names,
+					 arena_text(arena, "%s.%s", import->name->text,
+						    import->unit->bindings.at[i]->name->text));
+	}
 	*count = names.n;
 	return names.at;
 }
@@ -217,14 +226,26 @@ static struct value slot_value(struct frame *frame, uint32_t k)
 	return *value_at(frame, slot.row);
 }
 
+static void missing_setting(struct frame *frame, const struct setting_row *row)
+{
+	struct arena *arena = frame->r->work->keep;
+	struct diag *diag;
+	size_t count;
+	const char *const *words = schema_word_list(row, arena, &count);
+
+	if (suggested(frame->r, row->name))
+		return;
+	diag = missing(frame->r, frame->span, "%s needs a setting `%s`", frame->title, row->name);
+	if (diag && count)
+		diag_note(diag, "valid values: %s", name_list(arena, words, count));
+}
+
 static void set_default(struct frame *frame, const struct setting_row *row)
 {
 	if (schema_inner(row))
 		return;
 	if (!row->fallback) {
-		if (!suggested(frame->r, row->name))
-			missing(frame->r, frame->span, "%s needs a setting `%s`", frame->title,
-				row->name);
+		missing_setting(frame, row);
 		*value_at(frame, row) = value_poison(frame->span);
 	} else if (*row->fallback) {
 		struct value value = value_literal(row->fallback, frame->r->work->names);

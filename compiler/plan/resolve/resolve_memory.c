@@ -54,6 +54,29 @@ static void read_form(struct resolve *r, struct recompute *recompute, const stru
 	}
 }
 
+/* E0115 for stages that are not there. */
+static void check_stages(struct resolve *r, const struct recompute *recompute, struct span at)
+{
+	long long low = recompute->first_stage, high = recompute->last_stage;
+	long long last = (long long)r->plan->stages - 1;
+	struct diags *diags = r->work->diags;
+	struct diag *diag;
+
+	if (low <= high && high <= last)
+		return;
+	if (low > high) {
+		diag = diag_add(diags, E0115, at, "stages %lld to %lld are in reverse order", low,
+				high);
+		diag_at(diag, "the lower one stands first: `%lld..%lld`", high, low);
+	} else if (low == high) {
+		diag = diag_add(diags, E0115, at, "there is no stage %lld", low);
+	} else {
+		diag = diag_add(diags, E0115, at, "there are no stages %lld to %lld", low, high);
+	}
+	if (low > last || high > last)
+		diag_note(diag, "pipeline stages are counted from 0, the last one is %lld", last);
+}
+
 /* `on stage 0..3`. */
 static void read_stages(struct resolve *r, struct recompute *recompute, const struct node *place)
 {
@@ -67,17 +90,13 @@ static void read_stages(struct resolve *r, struct recompute *recompute, const st
 	first = frame_value(&frame, low, TYPE_COUNT, "stage");
 	last = high ? frame_value(&frame, high, TYPE_COUNT, "stage") : first;
 	value_least(r, &first, 0, "stage");
+	value_least(r, &last, 0, "stage");
 	if (first.poisoned || last.poisoned)
 		return;
 	recompute->first_stage = first.i;
 	recompute->last_stage = last.i;
-	if (r->plan->mesh_poisoned || r->broken ||
-	    (last.i >= first.i && last.i < r->plan->stages))
-		return;
-	diag_note(diag_add(r->work->diags, E0115, place->span, "there are no stages %lld to %lld",
-			   (long long)first.i, (long long)last.i),
-		  "pipeline stages are counted from 0, the last one is %lld",
-		  (long long)r->plan->stages - 1);
+	if (!r->plan->mesh_poisoned && !r->broken)
+		check_stages(r, recompute, place->span);
 }
 
 static void check_overlap(struct resolve *r, const struct recompute *recompute)

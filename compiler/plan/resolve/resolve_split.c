@@ -86,11 +86,28 @@ static void no_mesh(struct resolve *r, struct span at)
 		missing(r, at, "the plan has no block `mesh`, so no axis can be named");
 }
 
+static void label_mesh(struct resolve *r, struct diag *diag)
+{
+	if (r->plan->naxes)
+		diag_label(diag, r->plan->mesh_span, "declares %s",
+			   name_list(r->work->keep, axis_names(r), r->plan->naxes));
+}
+
+static void size_as_axis(struct resolve *r, const struct node *number)
+{
+	struct diag *diag =
+		diag_add(r->work->diags, E0305, number->span, "an axis is named here, not a size");
+
+	diag_at(diag, "the axis has the size");
+	label_mesh(r, diag);
+	if (!r->plan->mesh_span.hi)
+		diag_note(diag, "`mesh { tp = 2 }` declares an axis `tp`");
+}
+
 static void unknown_axis(struct resolve *r, const struct node *name)
 {
-	const char *const *names = axis_names(r);
 	const struct plan *plan = r->plan;
-	const char *near = name_nearest(name->name->text, names, plan->naxes);
+	const char *near = name_nearest(name->name->text, axis_names(r), plan->naxes);
 	struct diag *diag;
 
 	if (!plan->mesh_span.hi) {
@@ -102,9 +119,7 @@ static void unknown_axis(struct resolve *r, const struct node *name)
 	diag = diag_add(r->work->diags, E0203, name->span, "mesh has no axis `%s`",
 			name->name->text);
 	diag_at(diag, "no such axis");
-	if (plan->naxes)
-		diag_label(diag, plan->mesh_span, "declares %s",
-			   name_list(r->work->keep, names, plan->naxes));
+	label_mesh(r, diag);
 	if (near)
 		diag_note(diag, "an axis with a similar name exists: `%s`", near);
 }
@@ -112,13 +127,16 @@ static void unknown_axis(struct resolve *r, const struct node *name)
 /* Index of an axis; NO_ID with a message. */
 static uint32_t axis_find(struct resolve *r, const struct node *name)
 {
-	if (name->kind != NODE_NAME || !name->name)
+	if (name->kind == NODE_ERROR)
 		return NO_ID;
-	for (uint32_t k = 0; k < r->plan->naxes; k++)
+	for (uint32_t k = 0; k < r->plan->naxes && name->kind == NODE_NAME; k++)
 		if (r->plan->axes[k].name == name->name)
 			return k;
 	r->plan->mesh_poisoned = true;
-	unknown_axis(r, name);
+	if (name->kind == NODE_NUMBER)
+		size_as_axis(r, name);
+	else
+		unknown_axis(r, name);
 	return NO_ID;
 }
 
@@ -468,10 +486,10 @@ static void add_rule(struct resolve *r, const struct node *statement)
 	struct split_rule rule = {.axis = NO_ID, .span = statement->span};
 	uint32_t before = plan->nrules;
 
-	if (!axis || axis->kind != NODE_NAME)
+	if (!axis)
 		return;
 	rule.dim = dim_find(r, dim);
-	if (!name_is(axis->name, "whole")) {
+	if (axis->kind != NODE_NAME || !name_is(axis->name, "whole")) {
 		rule.axis = axis_find(r, axis);
 		if (rule.axis == NO_ID)
 			return;

@@ -43,28 +43,66 @@ bool rule_chunks(const struct plan *plan, struct work *work)
 	return true;
 }
 
-/* "1, 2, 4": numbers of chunks (or stages) that divide `layers` beside `other`. */
-static void note_divisors(struct diag *diag, const char *what, uint64_t layers, uint64_t other,
+/* "1, 2, 4": numbers of chunks (or stages) that divide `layers` beside `other`. False if there are
+ * none. */
+static bool note_divisors(struct diag *diag, const char *what, uint64_t layers, uint64_t other,
 			  struct work *work)
 {
-	if (other && layers % other == 0)
-		diag_note(diag, "%s that divide: %s", what,
-			  num_divisors(work->keep, layers / other, layers / other));
+	if (!other || layers % other != 0)
+		return false;
+	diag_note(diag, "%s that divide: %s", what,
+		  num_divisors(work->keep, layers / other, layers / other));
+	return true;
 }
 
-/* What `spread` does, as a list where that is short. */
-static void note_spread(struct diag *diag, uint64_t layers, uint64_t parts, struct work *work)
+/* "[3, 3, 2]": what `spread` does; "" where that is long. */
+static const char *spread_list(uint64_t layers, uint64_t parts, struct work *work)
 {
 	enum { LISTED = 16 };
-	uint64_t each = layers / parts, more = layers % parts;
 	const char *list = "";
 
 	for (uint64_t i = 0; parts <= LISTED && i < parts; i++)
-		list = arena_text(work->keep, "%s%s%llu", list, i ? ", " : "",
-				  (unsigned long long)(each + (i < more)));
+		list = arena_text(work->keep, "%s%s%llu", i ? list : "[", i ? ", " : "",
+				  (unsigned long long)(layers / parts + (i < layers % parts)));
+	return *list ? arena_text(work->keep, "%s]", list) : "";
+}
+
+static void note_spread(struct diag *diag, uint64_t layers, uint64_t parts, struct work *work)
+{
+	const char *list = spread_list(layers, parts, work);
+	uint64_t each = layers / parts;
+
 	diag_note(diag, "`layers = spread` makes chunks of %llu and %llu layers%s%s%s",
-		  (unsigned long long)(each + 1), (unsigned long long)each, *list ? ": `[" : "",
-		  list, *list ? "]`" : "");
+		  (unsigned long long)(each + 1), (unsigned long long)each, *list ? ": `" : "",
+		  list, *list ? "`" : "");
+}
+
+/* Chunks have a layer at least. */
+static void note_most(struct diag *diag, uint64_t layers, uint64_t stages)
+{
+	if (layers < stages)
+		diag_note(diag, "at most %llu stages have a layer", (unsigned long long)layers);
+	else
+		diag_note(diag, "at most %llu chunk%s a stage ha%s a layer",
+			  (unsigned long long)(layers / stages), layers / stages == 1 ? "" : "s",
+			  layers / stages == 1 ? "s" : "ve");
+}
+
+/* What would be valid: other chunks, other stages, other layers. */
+static void note_even(struct diag *diag, uint64_t layers, uint64_t stages, uint64_t chunks,
+		      struct work *work)
+{
+	struct num parts = num_times(num_from(stages), chunks);
+	bool any = chunks > 1 && note_divisors(diag, "chunks a stage", layers, stages, work);
+
+	any |= note_divisors(diag, "numbers of stages", layers, chunks, work);
+	if (!any && !parts.overflow)
+		diag_note(diag, "layers that divide: %llu, %llu and so on",
+			  (unsigned long long)parts.value, 2 * (unsigned long long)parts.value);
+	if (!parts.overflow && parts.value < layers)
+		note_spread(diag, layers, parts.value, work);
+	else if (chunks > 1)
+		note_most(diag, layers, stages);
 }
 
 static bool check_even(const struct plan *plan, uint64_t stages, uint64_t chunks, struct work *work)
@@ -85,11 +123,7 @@ static bool check_even(const struct plan *plan, uint64_t stages, uint64_t chunks
 	diag_at(diag, "`even` never rounds");
 	diag_label(diag, model->layers_span, "%llu layers", (unsigned long long)model->layers);
 	label_axes(diag, plan, pipeline);
-	if (chunks > 1)
-		note_divisors(diag, "chunks a stage", model->layers, stages, work);
-	note_divisors(diag, "numbers of stages", model->layers, chunks, work);
-	if (!parts.overflow && parts.value < model->layers)
-		note_spread(diag, model->layers, parts.value, work);
+	note_even(diag, model->layers, stages, chunks, work);
 	return false;
 }
 
@@ -107,7 +141,18 @@ static bool check_spread(const struct plan *plan, uint64_t stages, uint64_t chun
 			(unsigned long long)parts.value);
 	diag_label(diag, model->layers_span, "%llu layers", (unsigned long long)model->layers);
 	label_axes(diag, plan, plan_strategy(plan, STRATEGY_PIPELINE));
+	note_most(diag, model->layers, stages);
 	return false;
+}
+
+static void note_list(struct diag *diag, uint64_t layers, struct num parts, struct work *work)
+{
+	const char *list = parts.overflow || parts.value > layers
+				   ? ""
+				   : spread_list(layers, parts.value, work);
+
+	if (*list)
+		diag_note(diag, "a list that fits: `%s`", list);
 }
 
 static bool check_list(const struct plan *plan, uint64_t stages, uint64_t chunks, struct work *work)
@@ -140,6 +185,7 @@ static bool check_list(const struct plan *plan, uint64_t stages, uint64_t chunks
 				(unsigned long long)model->layers);
 	diag_label(diag, model->layers_span, "%llu layers", (unsigned long long)model->layers);
 	label_axes(diag, plan, plan_strategy(plan, STRATEGY_PIPELINE));
+	note_list(diag, model->layers, parts, work);
 	return false;
 }
 

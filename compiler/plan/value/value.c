@@ -166,6 +166,25 @@ static struct value poison(struct value value, enum value_type want)
 	return value;
 }
 
+/* What a bare number was meant to be: up to 1 a fraction, from 1 on percent. */
+static void note_share(struct diag *diag, struct value value, struct work *work)
+{
+	struct ratio one = {1, 1}, hundred = {100, 1}, percent;
+	int order = ratio_compare(value.exact, one);
+
+	value.type = TYPE_SHARE;
+	if (value.exact.top < 0 || ratio_compare(value.exact, hundred) > 0 ||
+	    !ratio_div(value.exact, hundred, &percent)) {
+		diag_note(diag, "for example `%s`", type_rows[TYPE_SHARE].example);
+	} else if (order == 0) {
+		diag_note(diag, "write `1 %%` or `100 %%`");
+	} else {
+		if (order > 0)
+			value.exact = percent;
+		diag_note(diag, "write `%s`", value_text(&value, work->keep));
+	}
+}
+
 static struct value refuse_bare(struct value value, enum value_type want, const char *setting,
 				struct work *work)
 {
@@ -178,7 +197,10 @@ static struct value refuse_bare(struct value value, enum value_type want, const 
 		diag_at(diag, "a bare number is not a share");
 	else
 		diag_at(diag, "expected %s", type_rows[want].expected);
-	diag_note(diag, "for example `%s`", type_rows[want].example);
+	if (want == TYPE_SHARE)
+		note_share(diag, value, work);
+	else
+		diag_note(diag, "for example `%s`", type_rows[want].example);
 	return poison(value, want);
 }
 

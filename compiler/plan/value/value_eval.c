@@ -100,6 +100,40 @@ static struct value eval_list(struct eval *e, const struct node *expr)
 
 /* --- names ------------------------------------------------------------------------------ */
 
+/* Words of other languages, and what is written here. */
+static const struct {
+	const char *word, *here;
+} habits[] = {
+	{"yes", "this is written `true`"},
+	{"True", "this is written `true`"},
+	{"no", "this is written `false`"},
+	{"off", "this is written `false`"},
+	{"False", "this is written `false`"},
+	{"none", "what is not wanted is left out: there is no word for it"},
+	{"None", "what is not wanted is left out: there is no word for it"},
+	{"null", "what is not wanted is left out: there is no word for it"},
+};
+
+static const char *habit(const char *text)
+{
+	for (size_t k = 0; k < sizeof habits / sizeof *habits; k++)
+		if (!strcmp(text, habits[k].word))
+			return habits[k].here;
+	return NULL;
+}
+
+/* "lib.name" of a name without its library, else the nearest; NULL if there is neither. */
+static const char *meant(const char *text, const char *const *names, size_t count)
+{
+	for (size_t k = 0; k < count; k++) {
+		const char *dot = strrchr(names[k], '.');
+
+		if (dot && !strcmp(dot + 1, text))
+			return names[k];
+	}
+	return name_nearest(text, names, count);
+}
+
 static struct value unknown_name(struct eval *e, const struct node *expr)
 {
 	const char *text = node_path_text(expr, e->work->keep), *near = NULL;
@@ -111,9 +145,11 @@ static struct value unknown_name(struct eval *e, const struct node *expr)
 		size_t count = 0;
 		const char *const *names = e->scope->names(e->scope->self, &count);
 
-		near = name_nearest(text, names, count);
+		near = meant(text, names, count);
 	}
-	if (near && strcmp(near, text) != 0)
+	if (habit(text))
+		diag_note(diag, "%s", habit(text));
+	else if (near && strcmp(near, text) != 0)
 		diag_note(diag, "a name that is similar exists: `%s`", near);
 	return value_poison(expr->span);
 }
