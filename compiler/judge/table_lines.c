@@ -120,7 +120,7 @@ static const char *detail_plain(const struct maker *maker, const struct tally *t
 static const char *detail_weights(const struct maker *maker, const struct tally *tally)
 {
 	struct arena *arena = maker->work->keep;
-	bool whole = tally->cut < 2 && maker->program->stages < 2;
+	bool whole = tally->cut == 1 && maker->program->stages < 2;
 
 	return arena_text(arena, "%s%s %s", detail_plain(maker, tally), whole ? "," : " of",
 			  num_short(arena, maker->verdict->params));

@@ -32,14 +32,17 @@ char *verdict_summary(const struct verdict *verdict, struct arena *arena)
 	const struct plan *plan = verdict->plan;
 	unsigned long long micro = plan->micro_batches > 0 ? (uint64_t)plan->micro_batches : 1;
 	uint64_t tokens = plan->train.seq_len.i > 0 ? (uint64_t)plan->train.seq_len.i : 1;
+	uint64_t ranks = plan->data_ranks > 0 ? (uint64_t)plan->data_ranks : 1;
 
 	return arena_text(
 		arena,
-		"%s: ok, %lld %s%s, %s (%llu %%), %llu micro-batch%s of %llu seq, %s tokens a step",
+		"%s: ok, %lld %s%s, %s (%llu %%), %llu micro-batch%s of %llu seq%s, "
+		"%s tokens a step",
 		plan->source->path, (long long)plan->devices, rules_device(plan),
 		plan->devices == 1 ? "" : "s", memory_text(verdict, arena),
 		percent(verdict->peak, verdict->capacity), micro, micro == 1 ? "" : "es",
-		(unsigned long long)(verdict->tokens_per_step / tokens / micro),
+		(unsigned long long)(verdict->tokens_per_step / tokens / micro / ranks),
+		ranks == 1 ? "" : " a rank",
 		num_grouped(arena, verdict->tokens_per_step));
 }
 

@@ -368,8 +368,8 @@ static void sums_and_forms(void)
 		   "                                           limit    1.00 GiB\n"
 		   "                                            free  951.00 MiB\n");
 	CHECK_TEXT(verdict_summary(&b->verdict, b->work.keep),
-		   "seven.plan: ok, 2 GPUs, 73.0 MiB of 1.0 GiB (7 %), 2 micro-batches of 16 seq, "
-		   "65 536 tokens a step");
+		   "seven.plan: ok, 2 GPUs, 73.0 MiB of 1.0 GiB (7 %), 2 micro-batches of 8 seq "
+		   "a rank, 65 536 tokens a step");
 	verdict_json(&b->verdict, &out);
 	CHECK_TEXT(
 		out.at,
