@@ -244,6 +244,17 @@ static void read_named(struct builder *builder, const struct node *argument,
 	}
 }
 
+/* One side of `->`: dims of a weight. */
+static bool read_side(struct builder *builder, const struct node *expr, struct dims *out)
+{
+	if (!dims_read(builder, expr, out))
+		return false;
+	if (dims_have(out, builder->model->batch))
+		diag_note(model_fault(builder, E0213, expr->span, "`batch` is no dim of a weight"),
+			  "it is how many samples are looked at together, and none sees another");
+	return true;
+}
+
 static void read_arrow(struct builder *builder, const struct node *arrow, struct model_call *call)
 {
 	if (!operator_row(call->op)->arrow) {
@@ -252,8 +263,8 @@ static void read_arrow(struct builder *builder, const struct node *arrow, struct
 	} else if (call->to.n) {
 		model_fault(builder, E0212, arrow->span, "`%s` takes one `->`",
 			    operator_row(call->op)->name);
-	} else if (dims_read(builder, node_child(arrow, 0), &call->from) &&
-		   dims_read(builder, node_child(arrow, 1), &call->to)) {
+	} else if (read_side(builder, node_child(arrow, 0), &call->from) &&
+		   read_side(builder, node_child(arrow, 1), &call->to)) {
 		for (uint32_t i = 0; i < call->to.n; i++)
 			if (dims_have(&call->from, call->to.at[i]))
 				model_fault(builder, E0213, arrow->span,
