@@ -235,8 +235,43 @@ static void check_joined(struct builder *builder, const struct model_call *call,
 		report_joined(builder, call->as, "with a bias", before->as, "without a bias");
 }
 
-/* Same stored tensor: both whole or the same piece is a clash; pieces count from 0 in text order.
- */
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* True if `name` is `pattern` with the number of a layer for its `{layer}`. */
+static bool layer_named(const char *pattern, const char *name, uint64_t layers)
+{
+	static const char mark[] = "{layer}";
+	const char *at = strstr(pattern, mark);
+	size_t before = at ? (size_t)(at - pattern) : 0;
+	unsigned long long layer;
+	char *end;
+
+	if (!at || strncmp(pattern, name, before) || !is_digit(name[before]) ||
+	    (name[before] == '0' && is_digit(name[before + 1])))
+		return false;
+	layer = strtoull(name + before, &end, 10);
+	return layer < layers && !strcmp(end, at + strlen(mark));
+}
+
+/* The name that two weights would both have, in files or in a plan; NULL: there is none. */
+static const char *name_of_both(const struct builder *builder, const struct model_call *a,
+				const struct model_call *b)
+{
+	const char *x = a->as->stored, *y = b->as->stored;
+	uint64_t layers = builder->model->layers;
+
+	if (!strcmp(x, y) || !strcmp(a->as->path, b->as->path))
+		return b->as->path;
+	if (a->region == REGION_REPEAT && layer_named(x, y, layers))
+		return y;
+	return b->region == REGION_REPEAT && layer_named(y, x, layers) ? x : NULL;
+}
+
+/* Pieces of one stored tensor are of one region and stand in order, counted from 0; all else that
+ * has a name that is taken is a clash. */
 static void check_unique(struct builder *builder, const struct model_call *call)
 {
 	const struct model_name *name = call->as;
@@ -244,17 +279,19 @@ static void check_unique(struct builder *builder, const struct model_call *call)
 	int32_t next = 0;
 
 	for (uint32_t i = 0; i < builder->named.n; i++) {
-		const struct model_name *other = builder->named.at[i].as;
+		const struct model_call *other = &builder->named.at[i];
+		const char *both = name_of_both(builder, other, call);
 
-		if (!other || strcmp(other->stored, name->stored))
+		if (!both)
 			continue;
-		if (other->piece < 0 || name->piece < 0 || other->piece == name->piece) {
+		if (strcmp(other->as->stored, name->stored) || other->as->piece < 0 ||
+		    name->piece < 0 || other->as->piece == name->piece) {
 			diag_label(model_fault(builder, E0202, name->span,
-					       "two weights have the name `%s`", name->path),
-				   other->span, "named here first");
+					       "two weights have the name `%s`", both),
+				   other->as->span, "named here first");
 			return;
 		}
-		last = &builder->named.at[i];
+		last = other;
 		next++;
 	}
 	if (name->piece > next)
