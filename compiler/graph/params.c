@@ -114,7 +114,7 @@ static struct tensor_id tie(struct builder *b, const struct model_call *call, st
 	char *stored = arena_text(b->work->keep, "%s.weight", call->tied->stored);
 	for (uint32_t i = 0; i < b->params.n; i++) {
 		struct param *p = &b->params.at[i];
-		if (strcmp(p->stored, stored))
+		if (p->piece != call->tied->piece || strcmp(p->stored, stored))
 			continue;
 		if (!same_dims(p->rows, rows) || !same_dims(p->columns, columns) ||
 		    p->layers > 1 || b->region == REGION_REPEAT || p->sites == SITES_MAX)

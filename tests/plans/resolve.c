@@ -273,6 +273,16 @@ static void overriding(const char *folder)
 		{"override cluster { nodes = 2 }", "E0207"},
 		{"memory { override attention = stored }", "E0207"},
 		{"split { override zero { gather = step } }", "E0207 E0201"},
+		{"override train.seed = 7\noverride train.seed = 8", "E0202"},
+		{"override cluster.box.nodes = 2\noverride cluster.nodes = 2", "E0202"},
+		{"override train.optimizer.eps = 1e-6\n"
+		 "override train.optimizer = adamw { lr = 3e-4, weight_decay = 0 }", "E0202"},
+		{"override train.optimizer = adamw { lr = 3e-4, weight_decay = 0 }\n"
+		 "override train.optimizer.eps = 1e-6", ""},
+		{"override split { data over dp }\noverride split { data over dp }", "E0202"},
+		{"override split.data.reduce = step\noverride split { data over dp }", "E0202"},
+		{"override split { data over dp }\noverride split.data.reduce = step", ""},
+		{"override memory.attention = stored\noverride memory.reserve = 1 MiB", ""},
 		{"split { zero 2 over dp }", "E0202"},
 		{"train { clip = 2 }", "E0202"},
 		{"require bubble <= 5 %", ""},

@@ -310,6 +310,31 @@ static void infer(struct builder *builder)
 	rebound_check(builder, dims);
 }
 
+/* Dims that other strategies cut: samples, tokens, layers. */
+static void tensor_dims_check(struct builder *builder, const struct node *cuts)
+{
+	const struct model *model = builder->model;
+	const struct {
+		uint32_t dim;
+		const char *strategies;
+	} others[] = {
+		{model->batch, "`data` cuts it"},
+		{model->tokens, "`sequence` cuts it"},
+		{model->layers_dim, "`pipeline` cuts it"},
+	};
+
+	for (const struct node *at = node_child(cuts, 1)->first; at; at = at->next) {
+		const struct name *name = path_single(at);
+		uint32_t dim = name ? model_dim(model, name) : NO_ID;
+
+		for (size_t i = 0; dim != NO_ID && i < sizeof others / sizeof *others; i++)
+			if (others[i].dim == dim)
+				diag_at(model_fault(builder, E0306, at->span,
+						    "`tensor` cannot cut dim `%s`", name->text),
+					"%s", others[i].strategies);
+	}
+}
+
 static void text_build(struct builder *builder, const struct node *architecture)
 {
 	const struct node *body = node_find(architecture, NODE_BODY);
@@ -318,6 +343,9 @@ static void text_build(struct builder *builder, const struct node *architecture)
 		return;
 	heads_read(builder, body);
 	block_build(builder, body);
+	for (const struct node *child = body->first; child; child = child->next)
+		if (child->kind == NODE_CUTS && node_path_is(child->first, "tensor"))
+			tensor_dims_check(builder, child);
 	if (!builder->loss_bound)
 		model_fault(builder, E0215, architecture->first->span,
 			    "the architecture binds no `loss`");

@@ -6,7 +6,7 @@
 #include "plan/model/model_build.h"
 
 enum argument_kind {
-	ARGUMENT_DIMS,	 /* call->from */
+	ARGUMENT_ALONG,	 /* call->from: one dim */
 	ARGUMENT_NUMBER, /* a double at `offset`, low <= x < high */
 	ARGUMENT_FLAG,	 /* a bool at `offset` */
 	ARGUMENT_INIT,
@@ -30,9 +30,9 @@ static const struct argument {
 	{OPERATOR_linear, "init", ARGUMENT_INIT, false, TYPE_WORD, 0, 0, 0},
 	{OPERATOR_linear, "stored", ARGUMENT_STORED, false, TYPE_WORD, 0, 0, 0},
 	{OPERATOR_layernorm, "eps", ARGUMENT_NUMBER, true, TYPE_FACTOR, AT(eps), 0, 1},
-	{OPERATOR_layernorm, "along", ARGUMENT_DIMS, false, TYPE_NONE, 0, 0, 0},
+	{OPERATOR_layernorm, "along", ARGUMENT_ALONG, false, TYPE_NONE, 0, 0, 0},
 	{OPERATOR_rmsnorm, "eps", ARGUMENT_NUMBER, true, TYPE_FACTOR, AT(eps), 0, 1},
-	{OPERATOR_rmsnorm, "along", ARGUMENT_DIMS, false, TYPE_NONE, 0, 0, 0},
+	{OPERATOR_rmsnorm, "along", ARGUMENT_ALONG, false, TYPE_NONE, 0, 0, 0},
 	{OPERATOR_rope, "base", ARGUMENT_NUMBER, true, TYPE_FACTOR, AT(base), 1, HUGE_VAL},
 	{OPERATOR_rope, "factor", ARGUMENT_NUMBER, false, TYPE_FACTOR, AT(scaling[0]), 1, HUGE_VAL},
 	{OPERATOR_rope, "low", ARGUMENT_NUMBER, false, TYPE_FACTOR, AT(scaling[1]), 0, HUGE_VAL},
@@ -167,14 +167,23 @@ static void read_number(struct builder *builder, const struct argument *row,
 	*(double *)((char *)call + row->offset) = value.f;
 }
 
+/* Rows of a norm are its tensor's last dim. */
+static void read_along(struct builder *builder, const struct argument *row,
+		       const struct node *expr, struct model_call *call)
+{
+	if (dims_read(builder, expr, &call->from) && call->from.n > 1)
+		diag_at(bad_argument(builder, expr->span, row->name, row->op),
+			"one dim, the tensor's last");
+}
+
 static void read_argument(struct builder *builder, const struct argument *row,
 			  const struct node *expr, struct model_call *call)
 {
 	struct value value;
 
 	switch (row->kind) {
-	case ARGUMENT_DIMS:
-		dims_read(builder, expr, &call->from);
+	case ARGUMENT_ALONG:
+		read_along(builder, row, expr, call);
 		break;
 	case ARGUMENT_NUMBER:
 		read_number(builder, row, expr, call);
@@ -235,6 +244,17 @@ static void read_named(struct builder *builder, const struct node *argument,
 	}
 }
 
+/* One side of `->`: dims of a weight. */
+static bool read_side(struct builder *builder, const struct node *expr, struct dims *out)
+{
+	if (!dims_read(builder, expr, out))
+		return false;
+	if (dims_have(out, builder->model->batch))
+		diag_note(model_fault(builder, E0213, expr->span, "`batch` is no dim of a weight"),
+			  "it is how many samples are looked at together, and none sees another");
+	return true;
+}
+
 static void read_arrow(struct builder *builder, const struct node *arrow, struct model_call *call)
 {
 	if (!operator_row(call->op)->arrow) {
@@ -243,8 +263,8 @@ static void read_arrow(struct builder *builder, const struct node *arrow, struct
 	} else if (call->to.n) {
 		model_fault(builder, E0212, arrow->span, "`%s` takes one `->`",
 			    operator_row(call->op)->name);
-	} else if (dims_read(builder, node_child(arrow, 0), &call->from) &&
-		   dims_read(builder, node_child(arrow, 1), &call->to)) {
+	} else if (read_side(builder, node_child(arrow, 0), &call->from) &&
+		   read_side(builder, node_child(arrow, 1), &call->to)) {
 		for (uint32_t i = 0; i < call->to.n; i++)
 			if (dims_have(&call->from, call->to.at[i]))
 				model_fault(builder, E0213, arrow->span,

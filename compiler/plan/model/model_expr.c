@@ -181,28 +181,124 @@ static int32_t piece_of(struct builder *builder, const struct node *string, cons
 	return (int32_t)piece;
 }
 
-/* Same stored tensor: both whole or the same piece is a clash; pieces count from 0 in text order.
- */
-static void check_unique(struct builder *builder, const struct model_name *name)
+/* What pieces of one stored tensor have in common: they differ in their rows alone. */
+static const char *columns_text(struct builder *builder, const struct model_call *call)
 {
+	const struct dims *dims = call->op == OPERATOR_lookup ? &call->to : &call->from;
+
+	if (!operator_row(call->op)->arrow)
+		return "a vector";
+	return arena_text(builder->work->keep, "rows of %s",
+			  model_dims_text(builder->model, dims, builder->work->keep));
+}
+
+static const char *layout_text(struct builder *builder, const struct model_call *call)
+{
+	(void)builder;
+	return call->stored_in_out ? "stored [in, out]" : "stored [out, in]";
+}
+
+static const char *(*const common[])(struct builder *, const struct model_call *) = {
+	columns_text,
+	layout_text,
+};
+
+static bool has_bias(const struct model_call *call)
+{
+	return call->bias || call->op == OPERATOR_layernorm;
+}
+
+static void report_joined(struct builder *builder, const struct model_name *name, const char *is,
+			  const struct model_name *before, const char *was)
+{
+	struct diag *diag =
+		model_fault(builder, E0211, name->span,
+			    "`%s` cannot be joined to the piece before it", name->path);
+
+	diag_at(diag, "%s", is);
+	diag_label(diag, before->span, "%s", was);
+}
+
+/* Their biases are joined too, from the first piece on. */
+static void check_joined(struct builder *builder, const struct model_call *call,
+			 const struct model_call *before)
+{
+	for (size_t i = 0; i < sizeof common / sizeof *common; i++) {
+		const char *is = common[i](builder, call), *was = common[i](builder, before);
+
+		if (!strcmp(is, was))
+			continue;
+		report_joined(builder, call->as, is, before->as, was);
+		return;
+	}
+	if (has_bias(call) && !has_bias(before))
+		report_joined(builder, call->as, "with a bias", before->as, "without a bias");
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* True if `name` is `pattern` with the number of a layer for its `{layer}`. */
+static bool layer_named(const char *pattern, const char *name, uint64_t layers)
+{
+	static const char mark[] = "{layer}";
+	const char *at = strstr(pattern, mark);
+	size_t before = at ? (size_t)(at - pattern) : 0;
+	unsigned long long layer;
+	char *end;
+
+	if (!at || strncmp(pattern, name, before) || !is_digit(name[before]) ||
+	    (name[before] == '0' && is_digit(name[before + 1])))
+		return false;
+	layer = strtoull(name + before, &end, 10);
+	return layer < layers && !strcmp(end, at + strlen(mark));
+}
+
+/* The name that two weights would both have, in files or in a plan; NULL: there is none. */
+static const char *name_of_both(const struct builder *builder, const struct model_call *a,
+				const struct model_call *b)
+{
+	const char *x = a->as->stored, *y = b->as->stored;
+	uint64_t layers = builder->model->layers;
+
+	if (!strcmp(x, y) || !strcmp(a->as->path, b->as->path))
+		return b->as->path;
+	if (a->region == REGION_REPEAT && layer_named(x, y, layers))
+		return y;
+	return b->region == REGION_REPEAT && layer_named(y, x, layers) ? x : NULL;
+}
+
+/* Pieces of one stored tensor are of one region and stand in order, counted from 0; all else that
+ * has a name that is taken is a clash. */
+static void check_unique(struct builder *builder, const struct model_call *call)
+{
+	const struct model_name *name = call->as;
+	const struct model_call *last = NULL;
 	int32_t next = 0;
 
 	for (uint32_t i = 0; i < builder->named.n; i++) {
-		const struct model_name *other = builder->named.at[i].as;
+		const struct model_call *other = &builder->named.at[i];
+		const char *both = name_of_both(builder, other, call);
 
-		if (!other || strcmp(other->stored, name->stored))
+		if (!both)
 			continue;
-		if (other->piece < 0 || name->piece < 0 || other->piece == name->piece) {
+		if (strcmp(other->as->stored, name->stored) || other->as->piece < 0 ||
+		    name->piece < 0 || other->as->piece == name->piece) {
 			diag_label(model_fault(builder, E0202, name->span,
-					       "two weights have the name `%s`", name->path),
-				   other->span, "named here first");
+					       "two weights have the name `%s`", both),
+				   other->as->span, "named here first");
 			return;
 		}
+		last = other;
 		next++;
 	}
 	if (name->piece > next)
 		model_fault(builder, E0211, name->span, "piece %d of `%s` comes before piece %d",
 			    name->piece, name->stored, next);
+	else if (last)
+		check_joined(builder, call, last);
 }
 
 static void tie(struct builder *builder, const struct node *string, struct model_call *call)
@@ -261,9 +357,9 @@ void parameters_name(struct builder *builder, const struct node *node, struct mo
 		name->stored = arena_text(keep, "%s%s", builder->stored_prefix, stem);
 		name->path = arena_text(keep, "%s%s", builder->path_prefix, string->name->text);
 		name->span = string->span;
-		check_unique(builder, name);
 		call->as = name;
 		call->region = builder->region;
+		check_unique(builder, call);
 		vec_push(keep, &builder->named, *call);
 	}
 }

@@ -94,7 +94,7 @@ static bool infer_norm(struct infer *infer, const struct model_call *call,
 	diag_at(fault(infer, call,
 		      arena_text(infer->work->keep, "`%s` runs along %s, the tensor has %s",
 				 op_name(call), text_of(infer, &call->from), text_of(infer, x[0]))),
-		"`along` are the tensor's last dims, in order");
+		"`along` is the tensor's last dim");
 	return false;
 }
 

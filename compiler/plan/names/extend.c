@@ -120,10 +120,52 @@ static bool may_add(const struct node *tree, const struct node *parent, const st
 	return parent != tree && !name_is(path->first->name, "mesh");
 }
 
-static void override(struct resolve *r, struct node *tree, const struct node *statement)
+/* What a plan has overridden so far: the setting or block `name` of a list. */
+struct overridden {
+	const struct node *parent, *statement;
+	const struct name *name;
+};
+
+struct overrides {
+	VEC(struct overridden) made;
+};
+
+/* True if `node` is `outer` or stands in it. */
+static bool stands_in(const struct node *node, const struct node *outer)
+{
+	bool found = node == outer;
+
+	for (const struct node *inner = outer->first; inner && !found; inner = inner->next)
+		found = stands_in(node, inner);
+	return found;
+}
+
+/* Reports the second of two overrides of which one alone would count: of one place, whatever the
+ * paths, or of what stands in a block that is then replaced. */
+static bool given_before(struct resolve *r, const struct overrides *before,
+			 const struct overridden *now, const struct node *replaced)
+{
+	for (uint32_t k = 0; k < before->made.n; k++) {
+		const struct overridden *other = &before->made.at[k];
+		bool same = other->parent == now->parent && other->name == now->name;
+
+		if (!same && !(replaced && stands_in(other->parent, replaced)))
+			continue;
+		diag_label(diag_add(r->work->diags, E0202, head_span(now->statement),
+				    "override `%s` undoes an earlier one",
+				    node_path_text(now->statement->first, r->work->keep)),
+			   head_span(other->statement), "given here first");
+		return true;
+	}
+	return false;
+}
+
+static void override(struct resolve *r, struct node *tree, const struct node *statement,
+		     struct overrides *before)
 {
 	const struct node *last = NULL;
 	struct node *parent = follow(r, tree, statement->first, &last);
+	struct overridden now = {parent, statement, NULL};
 	struct node **at, *next;
 
 	if (!parent) {
@@ -139,6 +181,10 @@ static void override(struct resolve *r, struct node *tree, const struct node *st
 		refuse(r, statement, "the extended plan has no such setting");
 		return;
 	}
+	now.name = last->name;
+	if (given_before(r, before, &now, *at))
+		return;
+	vec_push(r->work->keep, &before->made, now);
 	next = *at ? (*at)->next : NULL;
 	*at = shortened(r, statement, last);
 	(*at)->next = next;
@@ -235,6 +281,7 @@ static void merge_bindings(struct resolve *r, struct unit *unit, const struct un
 
 void unit_extend(struct resolve *r, struct unit *unit, struct unit *base)
 {
+	struct overrides overrides = {{0}};
 	const struct node *head;
 	struct node *tree;
 
@@ -253,7 +300,7 @@ void unit_extend(struct resolve *r, struct unit *unit, struct unit *base)
 	tree = base->tree;
 	for (const struct node *node = unit->tree->first; node; node = node->next)
 		if (is_override(node))
-			override(r, tree, node);
+			override(r, tree, node, &overrides);
 	for (const struct node *node = unit->tree->first; node; node = node->next)
 		if (!is_override(node) && !is_head(node))
 			add(r, tree, node);

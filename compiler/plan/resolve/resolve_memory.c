@@ -10,6 +10,25 @@ static const char *const forms[] = {"none", "block", "selective"};
 
 /* --- forms ------------------------------------------------------------------------------ */
 
+/* A group counts once. */
+static void add_group(struct resolve *r, struct recompute *recompute, const struct node *call,
+		      const struct node *group)
+{
+	const char *text = node_path_text(group, r->work->keep);
+	const struct node *first = call->first->next;
+
+	while (first != group &&
+	       !(first->kind == NODE_PATH && !strcmp(node_path_text(first, r->work->keep), text)))
+		first = first->next;
+	if (first != group)
+		set_twice(r, first->span, group->span, "group", text);
+	else if (recompute->ngroups == GROUPS_MAX)
+		diag_add(r->work->diags, E0216, group->span, "`selective` takes at most %d groups",
+			 GROUPS_MAX);
+	else
+		recompute->groups[recompute->ngroups++] = text;
+}
+
 static void read_groups(struct resolve *r, struct recompute *recompute, const struct node *call)
 {
 	for (const struct node *group = call->first->next; group; group = group->next) {
@@ -19,12 +38,8 @@ static void read_groups(struct resolve *r, struct recompute *recompute, const st
 			diag_at(diag_add(r->work->diags, E0112, group->span,
 					 "`selective` takes names of groups"),
 				"for example `selective(mlp)`");
-		else if (recompute->ngroups == GROUPS_MAX)
-			diag_add(r->work->diags, E0216, group->span,
-				 "`selective` takes at most %d groups", GROUPS_MAX);
 		else
-			recompute->groups[recompute->ngroups++] =
-				node_path_text(group, r->work->keep);
+			add_group(r, recompute, call, group);
 	}
 	if (!recompute->ngroups)
 		diag_note(diag_add(r->work->diags, E0112, call->span,

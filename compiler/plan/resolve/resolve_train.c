@@ -132,11 +132,12 @@ static bool optimizer_take(struct frame *frame, const struct node *statement)
 	for (uint32_t k = 0; k < 2; k++) {
 		*to[k] = frame_value(frame, node_child(list, k), TYPE_FACTOR, "betas");
 		value_least(frame->r, to[k], 0, "betas");
-		if (!to[k]->poisoned && value_compare(to[k], &one) >= 0)
-			diag_at(diag_add(frame->r->work->diags, E0115, to[k]->span,
-					 "`betas` cannot hold `%s`",
-					 value_text(to[k], frame->r->work->keep)),
-				"has to be below 1");
+		if (to[k]->poisoned || to[k]->f < 1)
+			continue;
+		diag_at(diag_add(frame->r->work->diags, E0115, to[k]->span,
+				 "`betas` cannot hold `%s`",
+				 value_text(to[k], frame->r->work->keep)),
+			value_compare(to[k], &one) < 0 ? "is 1 as a double" : "has to be below 1");
 	}
 	return true;
 }

@@ -100,27 +100,50 @@ bool rule_seed(const struct plan *plan, struct work *work)
 	return false;
 }
 
-/* A token of `bytes` is any byte. Files of the first bytes alone can be trained, so no error. */
-bool rule_vocab_bytes(const struct plan *plan, struct work *work)
-{
-	enum { BYTES = 256 };
-	const struct model *model = rule_model(plan);
-	const struct value *kind = &plan->train.data_kind;
-	const struct dim *vocab;
-	struct diag *diag;
+enum { BYTES = 256 }; /* kinds of tokens of `bytes` */
 
-	if (!model || model->vocab == NO_ID || !value_known(kind) || !name_is(kind->word, "bytes"))
-		return true;
-	vocab = &model->dims[model->vocab];
-	if (vocab->size >= BYTES)
-		return true;
-	diag = diag_add(work->diags, W0511, vocab->span.hi ? vocab->span : kind->span,
-			"`%s` is %llu, and `data` may hold tokens up to %d", vocab->name->text,
-			(unsigned long long)vocab->size, BYTES - 1);
+/* The dim that has a place for each kind of token: of the logits, or of a table of tokens or
+ * targets. NO_ID: the call has none. Rows by position are rule_context's. */
+static uint32_t kinds_of(const struct model *model, const struct model_call *call)
+{
+	if (call->op == OPERATOR_cross_entropy)
+		return model->vocab;
+	if (call->op == OPERATOR_lookup && call->operands[0] != GIVEN_POSITION)
+		return call->from.at[0];
+	return NO_ID;
+}
+
+static void report_bytes(const struct dim *kinds, const struct value *kind, struct work *work)
+{
+	struct diag *diag = diag_add(work->diags, W0511, kinds->span.hi ? kinds->span : kind->span,
+				     "`%s` is %llu, and `data` may hold tokens up to %d",
+				     kinds->name->text, (unsigned long long)kinds->size, BYTES - 1);
+
 	diag_at(diag, "all bytes need %d", BYTES);
 	diag_label(diag, kind->span, "each byte is a token");
 	diag_note(diag, "the program stops at a byte of %llu or more",
-		  (unsigned long long)vocab->size);
+		  (unsigned long long)kinds->size);
+}
+
+/* A token of `bytes` is any byte. Files of the first bytes alone can be trained, so no error. The
+ * smallest dim is enough: what is said of it holds for all. */
+bool rule_vocab_bytes(const struct plan *plan, struct work *work)
+{
+	const struct model *model = rule_model(plan);
+	const struct value *kind = &plan->train.data_kind;
+	const struct dim *least = NULL;
+
+	if (!model || !value_known(kind) || !name_is(kind->word, "bytes"))
+		return true;
+	for (uint32_t i = 0; i < model->ncalls; i++) {
+		uint32_t dim = kinds_of(model, &model->calls[i]);
+
+		if (dim != NO_ID && (!least || model->dims[dim].size < least->size))
+			least = &model->dims[dim];
+	}
+	if (!least || least->size >= BYTES)
+		return true;
+	report_bytes(least, kind, work);
 	return false;
 }
 

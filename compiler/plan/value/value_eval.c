@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Constant expressions. Depth is bounded by the parser (an expression) and by the scope (values
  * that name values). */
+#include <math.h>
 #include <string.h>
 
 #include "plan/ratio.h"
@@ -20,8 +21,14 @@ static struct value fail(struct diag *diag, struct span span, const char *label)
 	return value_poison(span);
 }
 
-static struct value overflow(struct eval *e, struct span span)
+/* A value beyond the range of sizes, or one within it that no exact fraction is. `about`: roughly
+ * the value. */
+static struct value overflow(struct eval *e, struct span span, double about)
 {
+	if (fabs(about) < 0x1p63)
+		return fail(diag_add(e->work->diags, E0114, span,
+				     "the value cannot be held exactly"),
+			    span, "more than 38 digits");
 	return fail(diag_add(e->work->diags, E0114, span, "the value does not fit 64 bits"), span,
 		    "too large");
 }
@@ -49,7 +56,7 @@ static struct value settle(struct eval *e, struct value value)
 	if (value_settle(&value))
 		return value;
 	if (ratio_whole(value.exact))
-		return overflow(e, value.span);
+		return overflow(e, value.span, HUGE_VAL);
 	diag = diag_add(e->work->diags, E0113, value.span, "%s is not a whole number of %s",
 			type_rows[value.type].name, type_rows[value.type].expected);
 	diag_at(diag, "this has a fraction");
@@ -78,7 +85,7 @@ static struct value eval_number(struct eval *e, const struct node *expr)
 	if (!expr->number)
 		return value_poison(expr->span);
 	if (!ratio_of(*expr->number, scale, type_rows[value.type].per, &value.exact))
-		return overflow(e, expr->span);
+		return overflow(e, expr->span, expr->number->exponent < 0 ? 0 : HUGE_VAL);
 	if (!expr->name && !ratio_whole(value.exact))
 		value.type = TYPE_FACTOR;
 	return settle(e, value);
@@ -266,6 +273,16 @@ static struct value not_exact(struct eval *e, const struct node *expr, const str
 	return value_poison(expr->span);
 }
 
+static double roughly(enum binary op, double a, double b)
+{
+	switch (op) {
+	case BINARY_ADD: return a + b;
+	case BINARY_SUB: return a - b;
+	case BINARY_MUL: return a * b;
+	default: return a / b;
+	}
+}
+
 static struct value divide(struct eval *e, const struct node *expr, const struct value *a,
 			   const struct value *b, struct value result)
 {
@@ -276,7 +293,7 @@ static struct value divide(struct eval *e, const struct node *expr, const struct
 		return fail(diag_add(e->work->diags, E0114, expr->span, "division by zero"),
 			    expr->span, "the divisor is 0");
 	if (!ratio_div(a->exact, b->exact, &result.exact))
-		return overflow(e, expr->span);
+		return overflow(e, expr->span, roughly(expr->op, a->f, b->f));
 	if (type_rows[a->type].whole && type_rows[b->type].whole && !ratio_whole(result.exact))
 		return not_exact(e, expr, a, b);
 	return settle(e, result);
@@ -299,7 +316,8 @@ static struct value arithmetic(struct eval *e, const struct node *expr, const st
 		return refuse_types(e, expr, a, b);
 	fits = expr->op == BINARY_MUL ? ratio_mul(a->exact, right, &result.exact)
 				      : ratio_add(a->exact, right, &result.exact);
-	return fits ? settle(e, result) : overflow(e, expr->span);
+	return fits ? settle(e, result)
+		    : overflow(e, expr->span, roughly(expr->op, a->f, b->f));
 }
 
 static bool holds(enum binary op, int order)
