@@ -144,7 +144,8 @@ static void check_mesh(const struct bench *b, const struct one *one)
 
 	HOLDS(s->ranks <= SMALL_RANKS && s->nodes * s->devices == s->ranks);
 	for (uint32_t i = 0; i < b->plan->naxes; i++) {
-		bool stages = pipeline && pipeline->naxes == 1 && pipeline->axes[0] == i;
+		bool stages = pipeline && strategy_has_axis(pipeline, i) &&
+			      b->plan->axes[i].size == b->plan->stages;
 
 		HOLDS((s->axes[i] == 1) == (b->plan->axes[i].size == 1));
 		HOLDS(s->axes[i] <= b->plan->axes[i].size);

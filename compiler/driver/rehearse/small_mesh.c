@@ -121,15 +121,16 @@ static void map_stages(const struct plan *plan, struct small *out)
 
 /* --- axes ------------------------------------------------------------------------------- */
 
-/* An axis of the pipeline keeps its kinds of stages; several axes are two each. */
+/* An axis that has all stages keeps their kinds; where several share them, each is two. */
 static void set_axes(const struct plan *plan, struct small *out)
 {
 	const struct strategy *pipeline = plan_strategy(plan, STRATEGY_PIPELINE);
 
 	for (uint32_t i = 0; i < plan->naxes; i++)
 		out->axes[i] = plan->axes[i].size > FEW ? FEW : plan->axes[i].size;
-	if (pipeline && pipeline->naxes == 1)
-		out->axes[pipeline->axes[0]] = stages_kept(plan);
+	for (uint32_t i = 0; pipeline && i < pipeline->naxes; i++)
+		if (plan->axes[pipeline->axes[i]].size == plan->stages)
+			out->axes[pipeline->axes[i]] = stages_kept(plan);
 }
 
 /* Ranks that share key/value heads stay as many as they are while there is room for them. */
