@@ -55,7 +55,7 @@ struct model_call {
 	uint32_t result;             /* value; cross_entropy: the loss */
 	struct dims from, to;        /* both sides of `->`; norms: `along` in from, never empty */
 	const struct model_name *as; /* NULL: no parameters, or tied */
-	const struct model_name *tied; /* the weight it shares, by its stored name */
+	const struct model_name *tied; /* the weight it shares: stored name and piece */
 	bool bias, causal, stored_in_out; /* stored_in_out: the hub keeps [in, out] */
 	enum init_rule init;
 	double eps, rate, base;      /* eps; dropout rate; base of rope */

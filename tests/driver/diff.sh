@@ -133,6 +133,12 @@ cp "$here/../models/third.plan" .
 sed 's/gelu_erf(g)/silu(g)/' third.plan >silu.plan
 changed third.plan silu.plan ''
 holds out 'another model: third.plan:27, silu.plan:27'
+ask='linear(f, a -> v)'
+sed "s/^  loss = .*/  x = $ask as \"o[0]\"\n  z = $ask as \"o[1]\"\n  \
+  loss = cross_entropy(x * z - $ask tied \"o[0]\", targets)/" third.plan >front.plan
+sed 's/tied "o\[0\]"/tied "o[1]"/' front.plan >back.plan
+changed front.plan back.plan ''
+holds out 'trained result: another training'
 for pair in 'hand.plan ways.plan' 'ways.plan seed.plan' 'hand.plan zero2.plan'; do
 	echo "\$ planc diff $pair"
 	# shellcheck disable=SC2086

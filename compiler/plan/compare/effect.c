@@ -44,9 +44,12 @@ static bool dims_differ(const struct model *x, const struct dims *a, const struc
 	return differ;
 }
 
-static const char *stored(const struct model_name *name)
+/* True if two weights lie elsewhere in files. */
+static bool names_differ(const struct model_name *a, const struct model_name *b)
 {
-	return name ? name->stored : NULL;
+	if (!a || !b)
+		return a != b;
+	return a->piece != b->piece || texts_differ(a->stored, b->stored);
 }
 
 static bool calls_differ(const struct model *x, const struct model_call *a, const struct model *y,
@@ -61,8 +64,7 @@ static bool calls_differ(const struct model *x, const struct model_call *a, cons
 	    memcmp(a->scaling, b->scaling, sizeof a->scaling) != 0)
 		return true;
 	return dims_differ(x, &a->from, y, &b->from) || dims_differ(x, &a->to, y, &b->to) ||
-	       texts_differ(stored(a->as), stored(b->as)) ||
-	       texts_differ(stored(a->tied), stored(b->tied));
+	       names_differ(a->as, b->as) || names_differ(a->tied, b->tied);
 }
 
 /* Where the texts of two calls differ, not a size in them. */
