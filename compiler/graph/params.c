@@ -124,8 +124,9 @@ static struct tensor_id tie(struct builder *b, const struct model_call *call, st
 		p->gradient[p->sites++] = grad;
 		return p->weight;
 	}
-	struct diag *d = diag_add(b->work->diags, E0217, call->tied->span,
-				  "`%s` cannot be shared here", call->tied->stored);
+	struct diag *d = diag_add(b->work->diags, E0217, call->span, "`%s` cannot be shared here",
+				  call->tied->stored);
+	diag_label(d, call->tied->span, "made here");
 	diag_note(d, "a tied weight is one that an operator outside the repeated block makes, with "
 		     "the same dims, used at most %d times",
 		  SITES_MAX);

@@ -210,13 +210,20 @@ static void block_build(struct builder *builder, const struct node *body)
 /* Settings that hold for the whole text: layouts of the hub, dims that `tensor` cuts. */
 static void heads_read(struct builder *builder, const struct node *body)
 {
+	const struct node *first = NULL;
+
 	for (const struct node *child = body->first; child; child = child->next) {
 		if (child->kind == NODE_BLOCK && node_path_is(child->first, "stored"))
 			stored_read(builder, child);
 		if (child->kind != NODE_CUTS)
 			continue;
-		if (node_path_is(child->first, "tensor"))
-			dims_read(builder, node_child(child, 1), &builder->model->tensor_dims);
+		if (first && node_path_is(child->first, "tensor"))
+			diag_label(model_fault(builder, E0202, child->span,
+					       "`tensor dims` is given twice"),
+				   first->span, "given here first");
+		else if (node_path_is(child->first, "tensor"))
+			dims_read(builder, node_child((first = child), 1),
+				  &builder->model->tensor_dims);
 		else
 			model_fault(builder, E0216, child->span,
 				    "an architecture names `tensor dims` only");

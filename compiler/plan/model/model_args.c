@@ -276,6 +276,19 @@ static void read_arrow(struct builder *builder, const struct node *arrow, struct
 	}
 }
 
+/* Waves between the two are scaled by how far they are from `low` on the way to `high`. */
+static void check_scaling(struct builder *builder, const struct node *node,
+			  const struct model_call *call)
+{
+	double factor = call->scaling[0], low = call->scaling[1], high = call->scaling[2];
+
+	if (call->op != OPERATOR_rope || factor <= 1 || low < high || builder->faulty)
+		return;
+	diag_at(model_fault(builder, E0115, node->span, "`low` of `rope` is not under `high`"),
+		"%s and %s", num_double(builder->work->keep, low),
+		num_double(builder->work->keep, high));
+}
+
 bool arguments_read(struct builder *builder, const struct node *node, struct model_call *out)
 {
 	const struct operator_row *row = operator_row(out->op);
@@ -297,6 +310,7 @@ bool arguments_read(struct builder *builder, const struct node *node, struct mod
 		if (arguments[i].op == out->op && arguments[i].needed && !seen[i])
 			model_fault(builder, E0212, node->span, "`%s` needs the argument `%s`",
 				    row->name, arguments[i].name);
+	check_scaling(builder, node, out);
 	arrow = !builder->faulty;
 	builder->faulty |= before;
 	return arrow;
