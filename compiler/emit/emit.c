@@ -89,6 +89,7 @@ bool emit_build(const struct plan *plan, const struct layout *layout,
 	*out = (struct artifacts){0};
 	if (!check(plan, layout, work))
 		return false;
+	emit_names(&e);
 	add(&e, out, "plan.h", emit_plan_h);
 	add(&e, out, "model.c", emit_model_c);
 	add(&e, out, "schedule.c", emit_schedule_c);

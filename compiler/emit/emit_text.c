@@ -10,57 +10,12 @@
 
 enum { COMMENT_COLUMNS = 86 }; /* of a comment inside a function, its marks left out */
 
-/* Words that a name of a plan must not take in C. */
-static const char *const reserved[] = {
-	"auto",	    "break",  "case",	  "char",     "const",	  "continue", "default",  "do",
-	"double",   "else",   "enum",	  "extern",   "float",	  "for",      "goto",	  "if",
-	"inline",   "int",    "long",	  "register", "restrict", "return",   "short",	  "signed",
-	"sizeof",   "static", "struct",	  "switch",   "typedef",  "union",    "unsigned", "void",
-	"volatile", "while",  "at",	  "above",    "main",	  "bool",     "true",	  "false",
-	"asm",	    "typeof", "int32_t",  "int64_t",  "rt",	  "forward",  "backward", "update",
-	"begin",    "merge",  "plan",	  "roles",    "axes",	  "groups",   "params",	  "items",
-	"linux",    "unix",   "int8_t",	  "uint8_t",  "size_t",	  "linux_",   "NULL",
-	"merge_losses"};
-
 void emit_head(struct emitter *e, const char *what)
 {
 	text_add(e->out,
 		 "/* %s of plan `%s` (%s), written by planc %s.\n"
 		 " * Do not edit: change the plan. */\n",
 		 what, e->plan->name->text, e->plan->source->path, PLANC_VERSION);
-}
-
-const char *emit_name(struct emitter *e, const struct name *name)
-{
-	for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-		if (name_is(name, reserved[i]))
-			return arena_text(e->arena, "%s_", name->text);
-	if (!strncmp(name->text, "rt_", 3) || name->text[0] == '_')
-		return arena_text(e->arena, "x_%s", name->text);
-	return name->text;
-}
-
-char *emit_group(struct emitter *e, uint32_t factors)
-{
-	const struct program *p = e->program;
-	for (uint32_t i = 0; i < p->ngroups; i++)
-		if (p->groups[i].factors == factors)
-			return arena_text(e->arena, "GROUP_%s", p->groups[i].name->text);
-	BUG("no group of factors %x", factors);
-}
-
-char *emit_dim(struct emitter *e, uint32_t dim, bool logical, uint32_t cuts)
-{
-	const struct dim *d = &e->program->graph->model->dims[dim];
-	bool padded = !logical && d->padded != d->size;
-	char *text = arena_text(e->arena, "N_%s%s", d->name->text, padded ? "_PADDED" : "");
-	for (uint32_t f = 0; f < e->program->flow->factors.n; f++)
-		if (cuts >> f & 1)
-			text = arena_text(e->arena, "%s_%s", text,
-					  e->program->flow->factors.at[f].name->text);
-	for (char *c = text; *c; c++)
-		*c = (char)toupper((unsigned char)*c);
-	return text;
 }
 
 uint64_t emit_part(struct emitter *e, uint32_t dim, uint32_t cuts)
