@@ -57,6 +57,11 @@ static void add_path(struct text *text, const char *path)
 	}
 }
 
+static bool depfile_spares(struct session *session)
+{
+	return !session->options.depfile || artifacts_spare(session, session->options.depfile);
+}
+
 static void write_depfile(struct session *session, const struct product *product)
 {
 	struct text text = text_new(session->work.keep);
@@ -98,7 +103,8 @@ void command_emit(struct session *session)
 		artifacts_compare(session, &product.artifacts, product.folder);
 		return;
 	}
-	if (artifacts_write(session, &product.artifacts, product.folder, &product.changed))
+	if (depfile_spares(session) &&
+	    artifacts_write(session, &product.artifacts, product.folder, &product.changed))
 		done(session, &product, product.folder);
 }
 
@@ -109,7 +115,8 @@ static bool build(struct session *session, struct product *product, bool lazily)
 
 	product->program = arena_text(session->work.keep, "%s/%s", product->folder,
 				      product->outcome->compiled.plan->name->text);
-	if (!toolchain_find(session, &toolchain) ||
+	if (!toolchain_find(session, &toolchain) || !depfile_spares(session) ||
+	    !artifacts_spare(session, product->program) ||
 	    !artifacts_write(session, &product->artifacts, product->folder, &product->changed))
 		return false;
 	if (lazily && !product->changed &&
