@@ -10,7 +10,8 @@ static void define(struct emitter *e, const char *name, uint64_t value, struct s
 {
 	text_add(e->out, "#define %s INT64_C(%llu)", name, (unsigned long long)value);
 	if (span.hi)
-		text_add(e->out, " /* %s */", sources_where(e->work->sources, e->arena, span));
+		text_add(e->out, " /* %s */",
+			 emit_comment(e, sources_where(e->work->sources, e->arena, span)));
 	text_add(e->out, "\n");
 }
 
@@ -89,7 +90,7 @@ static void emit_table(struct emitter *e)
 				  : "\n/* Bytes of a rank.\n",
 		 e->verdict->layout->program->roles[0].name->text);
 	for (char *line = strtok(table, "\n"); line; line = strtok(NULL, "\n"))
-		text_add(e->out, " * %s\n", line);
+		text_add(e->out, " * %s\n", emit_comment(e, line));
 	text_add(e->out, " */\n");
 	if (!e->piped)
 		define(e, "ARENA_BYTES", e->layout->homes[0].arena, (struct span){0});

@@ -6,6 +6,7 @@
 
 #include "base/bug.h"
 #include "base/num.h"
+#include "base/utf8.h"
 #include "emit/version.h"
 
 enum { COMMENT_COLUMNS = 86 }; /* of a comment inside a function, its marks left out */
@@ -15,7 +16,7 @@ void emit_head(struct emitter *e, const char *what)
 	text_add(e->out,
 		 "/* %s of plan `%s` (%s), written by planc %s.\n"
 		 " * Do not edit: change the plan. */\n",
-		 what, e->plan->name->text, e->plan->source->path, PLANC_VERSION);
+		 what, e->plan->name->text, emit_comment(e, e->plan->source->path), PLANC_VERSION);
 }
 
 uint64_t emit_part(struct emitter *e, uint32_t dim, uint32_t cuts)
@@ -117,9 +118,24 @@ const char *emit_rt_type(enum rt_type type)
 	return names[type];
 }
 
-/* Copies a source line into a comment: what would end it, join lines or make a trigraph is broken
- * up; a comment of the plan is left out. */
-static char *comment_text(struct emitter *e, const char *line, uint32_t length)
+char *emit_comment(struct emitter *e, const char *text)
+{
+	struct text out = text_new(e->arena);
+	for (size_t left = strlen(text); left;) {
+		struct glyph glyph = utf8_glyph(text, left);
+		char c = *text, next = left > 1 ? text[1] : '\0';
+		text_raw(&out, glyph.text, strlen(glyph.text));
+		if ((c == '*' && next == '/') || (c == '/' && next == '*') ||
+		    (c == '?' && next == '?') || c == '\\')
+			text_raw(&out, " ", 1);
+		text += glyph.bytes;
+		left -= glyph.bytes;
+	}
+	return out.length ? out.at : arena_text(e->arena, "%s", "");
+}
+
+/* A source line without its blanks and its own comment, as a comment. */
+static char *source_text(struct emitter *e, const char *line, uint32_t length)
 {
 	struct text text = text_new(e->arena);
 	bool string = false;
@@ -136,13 +152,10 @@ static char *comment_text(struct emitter *e, const char *line, uint32_t length)
 		if (blank && !string && text.length && text.at[text.length - 1] == ' ')
 			continue;
 		text_raw(&text, blank ? " " : &c, 1);
-		if ((c == '*' && next == '/') || (c == '/' && next == '*') ||
-		    (c == '?' && next == '?') || c == '\\')
-			text_raw(&text, " ", 1);
 	}
 	while (text.length && text.at[text.length - 1] == ' ')
 		text.at[--text.length] = '\0';
-	return text.length ? text.at : arena_text(e->arena, "%s", "");
+	return emit_comment(e, text.length ? text.at : "");
 }
 
 /* Cuts a line of text at a space so that it has at most `columns` bytes, `...` included. */
@@ -155,6 +168,8 @@ static char *cut(char *text, size_t columns)
 		return text;
 	n -= 4;
 	while (n > 8 && text[n] != ' ')
+		n--;
+	while (n && ((unsigned char)text[n] & 0xc0) == 0x80)
 		n--;
 	memcpy(text + n, " ...", 5);
 	return text;
@@ -169,7 +184,7 @@ void emit_source(struct emitter *e, struct span span, const char *prefix)
 	const char *line = source_line(at.source, at.line, &length);
 	const char *where = sources_where(e->work->sources, e->arena, span);
 	char *head = arena_text(e->arena, "%s%s", prefix,
-				comment_text(e, where, (uint32_t)strlen(where)));
+				emit_comment(e, where));
 	text_add(e->out, "/* %s  %s */\n", head,
-		 cut(comment_text(e, line, length), COMMENT_COLUMNS - strlen(head)));
+		 cut(source_text(e, line, length), COMMENT_COLUMNS - strlen(head)));
 }

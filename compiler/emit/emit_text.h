@@ -46,6 +46,9 @@ const char *emit_type(enum rt_type type);
 const char *emit_suffix(enum rt_type type);
 /* "RT_F32" */
 const char *emit_rt_type(enum rt_type type);
+/* A path or another text of a user as it may stand in a comment: what would end or open one, join
+ * lines or make a trigraph is broken up, what cannot be seen is spelt out. */
+char *emit_comment(struct emitter *e, const char *text);
 /* A comment line with the place and the text of the source line under a span; nothing for nowhere.
  */
 void emit_source(struct emitter *e, struct span span, const char *prefix);
