@@ -67,6 +67,14 @@ for plan in targets parts; do
 	grep -q '"event":"validation"' $plan.log || fail "$plan: no validation"
 done
 
+# Options that do not go with the plan are found before the first step.
+sed 's/vocab    = 256/vocab    = 100/' tiny.plan >narrow.plan
+expect 2 run -A W0511 narrow.plan -- --log no --sample 0z 1
+holds err 'option `--sample`: byte 122 at offset 1, the vocabulary has 100'
+expect 2 run -A W0511 narrow.plan -- --log no --bigram
+holds err 'option `--bigram` needs held-out data'
+[ -e no ] && fail 'a step was taken'
+
 # No room for model.c, which comes after plan.h: no file is touched, and nothing else is left.
 sed 's/^plan .*/plan other/' tiny.plan >other.plan
 for file in here/*; do cksum "$file"; done >before
