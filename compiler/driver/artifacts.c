@@ -2,8 +2,11 @@
 #include "driver/artifacts.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "driver/hash.h"
+
+static const struct span nowhere;
 
 bool artifacts_emittable(struct session *session)
 {
@@ -23,13 +26,51 @@ bool artifacts_emittable(struct session *session)
 	return good;
 }
 
+/* True unless the program, which is called as its plan, would take the place of a file that it is
+ * made from, or the Makefile has something else under that name. */
+static bool has_own_name(struct session *session, const struct artifacts *artifacts,
+			 const char *name)
+{
+	bool taken = !strcmp(name, "clean");
+
+	for (uint32_t i = 0; i < artifacts->all.n; i++)
+		taken |= !strcmp(artifacts->all.at[i].path, name);
+	if (taken)
+		diag_note(diag_add(session->work.diags, E0702, nowhere,
+				   "a program cannot be called `%s`, as what makes it",
+				   name),
+			  "the program is called as the plan: give the plan another name");
+	return !taken;
+}
+
 bool artifacts_make(struct session *session, const struct outcome *outcome, struct artifacts *out)
 {
 	const struct compiled *c = &outcome->compiled;
 
 	if (!outcome->good || !artifacts_emittable(session) || !c->judged)
 		return false;
-	return emit_build(c->plan, &c->layout, &c->verdict, &session->work, out);
+	return emit_build(c->plan, &c->layout, &c->verdict, &session->work, out) &&
+	       has_own_name(session, out, c->plan->name->text);
+}
+
+bool artifacts_spare(struct session *session, const char *path)
+{
+	struct stat place, input;
+
+	if (stat(path, &place))
+		return true;
+	for (uint32_t i = 0; i < session->inputs.n; i++) {
+		const char *from = session->inputs.at[i]->path;
+
+		if (stat(from, &input) || input.st_dev != place.st_dev ||
+		    input.st_ino != place.st_ino)
+			continue;
+		diag_note(diag_add(session->work.diags, E0702, nowhere,
+				   "`%s` would be overwritten, and the plan is read from it", path),
+			  "`-o` names another folder");
+		return false;
+	}
+	return true;
 }
 
 void artifacts_print(const struct artifacts *artifacts, struct text *out)
@@ -80,8 +121,12 @@ bool artifacts_write(struct session *session, const struct artifacts *artifacts,
 		     bool *changed)
 {
 	struct staged_files files = {0};
-	bool good = stage(session, artifacts, folder, &files);
+	bool good = true;
 
+	for (uint32_t i = 0; i < artifacts->all.n && good; i++)
+		good = artifacts_spare(session, arena_text(session->work.keep, "%s/%s", folder,
+							   artifacts->all.at[i].path));
+	good = good && stage(session, artifacts, folder, &files);
 	*changed = files.all.n > 0;
 	for (uint32_t i = 0; i < files.all.n; i++) {
 		const struct staged *file = &files.all.at[i];

@@ -23,7 +23,12 @@ struct product {
 /* Checks and emits the one operand, without writing. */
 static bool make(struct session *session, struct product *out)
 {
-	*out = (struct product){.folder = session->options.output};
+	const char *folder = session->options.output;
+
+	/* compilers take `-x/model.c` for an option, and read options from `@x/model.c` */
+	if (folder && strchr("-@", *folder))
+		folder = arena_text(session->work.keep, "./%s", folder);
+	*out = (struct product){.folder = folder};
 	out->outcome = session_compile(session, 0, NULL);
 	if (!out->outcome || !artifacts_make(session, out->outcome, &out->artifacts))
 		return false;
@@ -45,16 +50,28 @@ static bool needs_output(struct session *session)
 	return false;
 }
 
-/* A path as make reads it in a dependency. */
-static void add_path(struct text *text, const char *path)
+/* A path as make reads it: of what a rule makes, or of what that is made from. Backslashes in front
+ * of what has to be escaped are doubled, others are not. */
+static void add_path(struct text *text, const char *path, bool made)
 {
+	const char *escaped = made ? " \t#:*?[%" : " \t#:*?[";
+
 	for (; *path; path++) {
-		if (strchr(" #\\", *path))
+		size_t slashes = strspn(path, "\\");
+
+		if (slashes && path[slashes] && strchr(escaped, path[slashes]))
+			text_raw(text, "\\", 1);
+		else if (strchr(escaped, *path))
 			text_raw(text, "\\", 1);
 		if (*path == '$')
 			text_raw(text, "$", 1);
 		text_raw(text, path, 1);
 	}
+}
+
+static bool depfile_spares(struct session *session)
+{
+	return !session->options.depfile || artifacts_spare(session, session->options.depfile);
 }
 
 static void write_depfile(struct session *session, const struct product *product)
@@ -64,17 +81,20 @@ static void write_depfile(struct session *session, const struct product *product
 	if (!session->options.depfile)
 		return;
 	for (uint32_t i = 0; i < product->artifacts.all.n; i++) {
-		add_path(&text, arena_text(session->work.keep, "%s%s/%s", i ? " " : "",
-					   product->folder, product->artifacts.all.at[i].path));
+		const char *path = product->artifacts.all.at[i].path;
+
+		text_raw(&text, " ", i > 0);
+		add_path(&text, arena_text(session->work.keep, "%s/%s", product->folder, path),
+			 true);
 	}
 	if (product->program) {
 		text_raw(&text, " ", 1);
-		add_path(&text, product->program);
+		add_path(&text, product->program, true);
 	}
 	text_raw(&text, ":", 1);
 	for (uint32_t i = 0; i < session->inputs.n; i++) {
 		text_raw(&text, " ", 1);
-		add_path(&text, session->inputs.at[i]->path);
+		add_path(&text, session->inputs.at[i]->path, false);
 	}
 	text_raw(&text, "\n", 1);
 	session_write(session, &text, session->options.depfile);
@@ -98,7 +118,8 @@ void command_emit(struct session *session)
 		artifacts_compare(session, &product.artifacts, product.folder);
 		return;
 	}
-	if (artifacts_write(session, &product.artifacts, product.folder, &product.changed))
+	if (depfile_spares(session) &&
+	    artifacts_write(session, &product.artifacts, product.folder, &product.changed))
 		done(session, &product, product.folder);
 }
 
@@ -109,7 +130,8 @@ static bool build(struct session *session, struct product *product, bool lazily)
 
 	product->program = arena_text(session->work.keep, "%s/%s", product->folder,
 				      product->outcome->compiled.plan->name->text);
-	if (!toolchain_find(session, &toolchain) ||
+	if (!toolchain_find(session, &toolchain) || !depfile_spares(session) ||
+	    !artifacts_spare(session, product->program) ||
 	    !artifacts_write(session, &product->artifacts, product->folder, &product->changed))
 		return false;
 	if (lazily && !product->changed &&

@@ -25,19 +25,11 @@ static bool check_padding(const struct plan *plan, const struct graph *graph, st
 	return true;
 }
 
-/* A weight is cut in blocks of rows or columns: along the outermost dim of a side. */
 static bool check_blocks(const struct program *program, struct work *work)
 {
-	const struct flow *flow = program->flow;
 	for (uint32_t i = 0; i < program->graph->nparams; i++) {
 		const struct param *p = &program->graph->params[i];
-		const struct spread *spread = &flow->spreads[p->weight.at];
-		uint32_t inner = 0;
-		for (uint32_t k = 1; k < p->rows.n; k++)
-			inner |= spread_cuts(spread, &flow->factors, p->rows.at[k]);
-		for (uint32_t k = 1; k < p->columns.n; k++)
-			inner |= spread_cuts(spread, &flow->factors, p->columns.at[k]);
-		if (inner == 0)
+		if (!part_cuts_inner(program->flow, p))
 			continue;
 		diag_add(work->diags, E0901, p->span,
 			 "a weight cut along an inner dim cannot be emitted yet");
@@ -89,6 +81,7 @@ bool emit_build(const struct plan *plan, const struct layout *layout,
 	*out = (struct artifacts){0};
 	if (!check(plan, layout, work))
 		return false;
+	emit_names(&e);
 	add(&e, out, "plan.h", emit_plan_h);
 	add(&e, out, "model.c", emit_model_c);
 	add(&e, out, "schedule.c", emit_schedule_c);

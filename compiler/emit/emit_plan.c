@@ -10,7 +10,8 @@ static void define(struct emitter *e, const char *name, uint64_t value, struct s
 {
 	text_add(e->out, "#define %s INT64_C(%llu)", name, (unsigned long long)value);
 	if (span.hi)
-		text_add(e->out, " /* %s */", sources_where(e->work->sources, e->arena, span));
+		text_add(e->out, " /* %s */",
+			 emit_comment(e, sources_where(e->work->sources, e->arena, span)));
 	text_add(e->out, "\n");
 }
 
@@ -89,7 +90,7 @@ static void emit_table(struct emitter *e)
 				  : "\n/* Bytes of a rank.\n",
 		 e->verdict->layout->program->roles[0].name->text);
 	for (char *line = strtok(table, "\n"); line; line = strtok(NULL, "\n"))
-		text_add(e->out, " * %s\n", line);
+		text_add(e->out, " * %s\n", emit_comment(e, line));
 	text_add(e->out, " */\n");
 	if (!e->piped)
 		define(e, "ARENA_BYTES", e->layout->homes[0].arena, (struct span){0});
@@ -115,7 +116,8 @@ static void emit_place(struct emitter *e, uint32_t buffer)
 	const struct place *p = &e->layout->homes[0].places[buffer];
 	const char *shape = emit_buffer_shape(e, b);
 	struct text line = text_new(e->arena);
-	text_add(&line, "PLACE(%s, .offset = %llu", b->name->text, (unsigned long long)p->offset);
+	text_add(&line, "PLACE(%s, .offset = %llu", emit_buffer(e, buffer),
+		 (unsigned long long)p->offset);
 	add_copies(&line, "layer", b->layers, p->layer_stride);
 	add_copies(&line, "slot", b->slots, p->slot_stride);
 	add_copies(&line, "level", b->levels, p->level_stride);
@@ -140,7 +142,7 @@ static void emit_whole_piped(struct emitter *e, uint32_t param)
 	const struct buffer *b = &l->program->buffers[p->gradient[0]];
 	unsigned long long stride = (b->elements + 63) / 64 * 64;
 	unsigned long long ranks = factors_ranks(&l->program->flow->factors, p->flat);
-	const char *name = of->name->text;
+	const char *name = emit_param_name(e, param);
 	if (p->layered)
 		stride = flat_elements(l->program, param, p->shard);
 	if (of->region == REGION_REPEAT)
@@ -175,17 +177,18 @@ static void emit_wholes(struct emitter *e)
 		const struct place *p = &e->layout->homes[0].places[weight];
 		uint64_t elements = b->elements;
 		uint64_t shard = e->program->params[i].shard;
+		const char *name = emit_param_name(e, i);
 		if (b->layers > 1)
 			elements = b->layers * (p->layer_stride / (b->bytes / b->elements));
 		if (e->program->params[i].layered)
 			elements = flat_elements(e->program, i, shard) * graph->params[i].layers;
-		define(e, arena_text(e->arena, "ALL_%s", graph->params[i].name->text), elements,
+		define(e, arena_text(e->arena, "ALL_%s", name), elements,
 		       (struct span){0});
 		if (shard)
-			define(e, arena_text(e->arena, "SLICE_%s", graph->params[i].name->text),
+			define(e, arena_text(e->arena, "SLICE_%s", name),
 			       shard, (struct span){0});
 		if (e->program->params[i].layered)
-			define(e, arena_text(e->arena, "FLAT_%s", graph->params[i].name->text),
+			define(e, arena_text(e->arena, "FLAT_%s", name),
 			       flat_elements(e->program, i, shard), (struct span){0});
 	}
 }
@@ -215,20 +218,26 @@ static void emit_places_of(struct emitter *e, enum item item, enum life life)
 /* Places differ by stage: they are numbered here, and lie in the tables of the roles. */
 static void emit_numbers(struct emitter *e)
 {
-	struct names names = emit_buffers(e);
+	const struct names *names = emit_buffers(e);
+	const char *workspace = NULL;
 	text_add(e->out, "\n/* Buffers, with the shape of one copy; where they lie is told by the "
 			 "role of a rank. */\nenum {\n");
-	for (uint32_t i = 0; i < names.all.n; i++)
-		text_add(e->out, "\tPLACE_%s, /* %s */\n", names.all.at[i]->name->text,
-			 emit_buffer_shape(e, names.all.at[i]));
+	for (uint32_t i = 0; i < names->all.n; i++) {
+		const struct named *one = &names->all.at[i];
+		text_add(e->out, "\tPLACE_%s, /* %s */\n", one->text,
+			 emit_buffer_shape(e, one->buffer));
+		if (one->buffer->item == ITEM_WORKSPACE)
+			workspace = one->text;
+	}
 	text_add(e->out,
 		 "\tPLACES\n};\n"
-		 "#define WORKSPACE_BYTES (rt_place(rt, PLACE_workspace)->bytes)\n"
+		 "#define WORKSPACE_BYTES (rt_place(rt, PLACE_%s)->bytes)\n"
 		 "\n/* Address of a buffer: the copy that a segment works on, that of the next "
 		 "layer,\n * of the next level. */\n"
 		 "#define HERE(name) rt_buffer(rt, rt_place(rt, PLACE_##name), at, 0)\n"
 		 "#define NEXT(name) rt_buffer(rt, rt_place(rt, PLACE_##name), at, 1)\n"
-		 "#define ABOVE(name) rt_buffer(rt, rt_place(rt, PLACE_##name), &above, 0)\n");
+		 "#define ABOVE(name) rt_buffer(rt, rt_place(rt, PLACE_##name), &above, 0)\n",
+		 workspace);
 }
 
 static void emit_places(struct emitter *e)
@@ -257,7 +266,7 @@ static void emit_declarations(struct emitter *e)
 {
 	text_add(e->out, "\n/* Groups of ranks that talk. */\nenum {");
 	for (uint32_t i = 0; i < e->program->ngroups; i++)
-		text_add(e->out, " GROUP_%s,", e->program->groups[i].name->text);
+		text_add(e->out, " %s,", emit_group_at(e, i));
 	text_add(e->out, " GROUPS };\n\n/* Segments: model.c. */\n");
 	const struct variants *variants = emit_segments(e);
 	for (uint32_t i = 0; i < variants->all.n; i++)

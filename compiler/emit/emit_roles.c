@@ -35,7 +35,7 @@ static void emit_places(struct emitter *e)
 	for (uint32_t i = 0; i < e->program->nbuffers; i++) {
 		const struct buffer *b = &e->program->buffers[i];
 		const struct place *p = &e->layout->homes[0].places[i];
-		text_add(e->out, "\t[PLACE_%s] = {.offset = %llu, .bytes = %llu", b->name->text,
+		text_add(e->out, "\t[PLACE_%s] = {.offset = %llu, .bytes = %llu", emit_buffer(e, i),
 			 (unsigned long long)p->offset, (unsigned long long)b->bytes);
 		emit_copies(e, "layer", b->layers, p->layer_stride);
 		emit_copies(e, "slot", b->slots, p->slot_stride);

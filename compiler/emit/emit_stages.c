@@ -106,26 +106,11 @@ struct variants *emit_segments(struct emitter *e)
 	return table.variants;
 }
 
-struct names emit_buffers(struct emitter *e)
-{
-	struct names names = {0};
-	for (const struct layout *l = e->stages; l; l = l->next)
-		for (uint32_t i = 0; i < l->program->nbuffers; i++) {
-			const struct buffer *b = &l->program->buffers[i];
-			bool known = false;
-			for (uint32_t k = 0; k < names.all.n && !known; k++)
-				known = names.all.at[k]->name == b->name;
-			if (!known)
-				vec_push(e->arena, &names.all, b);
-		}
-	return names;
-}
-
 const char *emit_place_of(struct emitter *e, uint32_t buffer)
 {
 	if (buffer == NO_ID)
 		return "NULL";
-	const char *name = e->program->buffers[buffer].name->text;
+	const char *name = emit_buffer(e, buffer);
 	return e->piped ? arena_text(e->arena, "&places_%u[PLACE_%s]", e->program->stage, name)
 			: arena_text(e->arena, "&place_%s", name);
 }

@@ -25,7 +25,7 @@ static const char *local(struct emitter *e, const struct use *use)
 {
 	if (use->buffer == NO_ID)
 		return "NULL";
-	const char *name = emit_name(e, e->program->buffers[use->buffer].name);
+	const char *name = emit_buffer(e, use->buffer);
 	if (use->layer_plus)
 		return arena_text(e->arena, "%s_next", name);
 	if (use->shard)
@@ -54,7 +54,7 @@ static char *rows_of(struct emitter *e, const struct step *step)
 		const struct buffer *b = &e->program->buffers[step->uses[i].buffer];
 		if (b->param == NO_ID)
 			continue;
-		const char *name = graph->params[b->param].name->text;
+		const char *name = emit_param_name(e, b->param);
 		bool slice = step->flags & STEP_SHARD || b->flat;
 		bool layers = slice && !(step->flags & STEP_SHARD);
 		const char *number = step->flags & STEP_CHUNK ? "at->layers" : "rt_layers(rt)";
@@ -173,7 +173,8 @@ static void emit_matmul(struct emitter *e, const struct step *step)
 			 emit_group(e, step->bias_by), local(e, &u[MATMUL_BIAS]));
 	else if (u[MATMUL_BIAS].buffer != NO_ID)
 		text_add(e->out, ".epilogue = {.bias = %s},\n", local(e, &u[MATMUL_BIAS]));
-	text_add(e->out, ".workspace = workspace, .workspace_bytes = WORKSPACE_BYTES,\n");
+	text_add(e->out, ".workspace = %s, .workspace_bytes = WORKSPACE_BYTES,\n",
+		 local(e, &u[MATMUL_WORKSPACE]));
 	e->out->indent--;
 	text_add(e->out, "}));\n");
 }
@@ -267,7 +268,7 @@ static void emit_clear(struct emitter *e, const struct step *step)
 		text_add(e->out,
 			 e->piped ? "\t.bytes = %srt_place(rt, PLACE_%s)->level_stride,\n"
 				  : "\t.bytes = %splace_%s.level_stride,\n",
-			 use->level_plus ? "" : "N_LEVELS * ", b->name->text);
+			 use->level_plus ? "" : "N_LEVELS * ", emit_buffer(e, use->buffer));
 	else if (b->param != NO_ID)
 		text_add(e->out, "\t.bytes = %s * %llu,\n", rows_of(e, step),
 			 (unsigned long long)graph_type_bytes(b->type));
@@ -282,9 +283,9 @@ static void emit_blocks(struct emitter *e, const struct step *step)
 {
 	static const char *const names[] = {NULL, NULL, "reduce_scatter", "all_gather", "slice"};
 	bool sums = step->collective == COLLECTIVE_REDUCE_SCATTER;
-	const struct group *group = &e->program->groups[step->group];
-	text_add(e->out, "RT_TRY(rt_%s(rt, 0, GROUP_%s, %s, %s,\n", names[step->collective],
-		 group->name->text, local(e, &step->uses[0]), local(e, &step->uses[1]));
+	const char *group = emit_group_at(e, step->group);
+	text_add(e->out, "RT_TRY(rt_%s(rt, 0, %s, %s, %s,\n", names[step->collective],
+		 group, local(e, &step->uses[0]), local(e, &step->uses[1]));
 	if (sums)
 		text_add(e->out, "\t\t     %s, %s, RT_ORDER_TREE));\n", rows_of(e, step),
 			 emit_rt_type(step->type));
@@ -297,10 +298,10 @@ static void emit_blocks(struct emitter *e, const struct step *step)
 
 static void emit_collective(struct emitter *e, const struct step *step)
 {
-	const struct group *group = &e->program->groups[step->group];
+	const char *group = emit_group_at(e, step->group);
 	bool max = step->collective == COLLECTIVE_MAX;
-	text_add(e->out, "RT_TRY(rt_all_reduce%s(rt, 0, GROUP_%s, %s,\n", max ? "_max" : "",
-		 group->name->text, local(e, &step->uses[0]));
+	text_add(e->out, "RT_TRY(rt_all_reduce%s(rt, 0, %s, %s,\n", max ? "_max" : "",
+		 group, local(e, &step->uses[0]));
 	text_add(e->out, "\t\t     %s, %s%s));\n", rows_of(e, step), emit_rt_type(step->type),
 		 max ? "" : ", RT_ORDER_TREE");
 }
@@ -308,8 +309,8 @@ static void emit_collective(struct emitter *e, const struct step *step)
 /* One stage to another one. */
 static void emit_hand(struct emitter *e, const struct step *step)
 {
-	text_add(e->out, "RT_TRY(rt_hand(rt, 0, GROUP_%s, %u, %u, %s,\n",
-		 e->program->groups[step->group].name->text, step->peers[0], step->peers[1],
+	text_add(e->out, "RT_TRY(rt_hand(rt, 0, %s, %u, %u, %s,\n",
+		 emit_group_at(e, step->group), step->peers[0], step->peers[1],
 		 local(e, &step->uses[0]));
 	text_add(e->out, "\t       %s, %s));\n", rows_of(e, step), emit_rt_type(step->type));
 }
@@ -377,11 +378,11 @@ static void emit_local(struct emitter *e, const struct use *use)
 	const struct buffer *b = &e->program->buffers[use->buffer];
 	const char *copy = use->level_plus ? "ABOVE" : use->layer_plus ? "NEXT" : "HERE";
 	text_add(e->out, "%s *%s = %s(%s)", emit_type(b->type), local(e, use), copy,
-		 b->name->text);
+		 emit_buffer(e, use->buffer));
 	if (use->shard)
 		text_add(e->out, ";\n%s += rt_index(rt, %s) * SLICE_%s", local(e, use),
 			 emit_group(e, e->program->params[b->param].flat),
-			 e->program->graph->params[b->param].name->text);
+			 emit_param_name(e, b->param));
 	text_add(e->out, ";\n");
 }
 

@@ -6,61 +6,17 @@
 
 #include "base/bug.h"
 #include "base/num.h"
+#include "base/utf8.h"
 #include "emit/version.h"
 
 enum { COMMENT_COLUMNS = 86 }; /* of a comment inside a function, its marks left out */
-
-/* Words that a name of a plan must not take in C. */
-static const char *const reserved[] = {
-	"auto",	    "break",  "case",	  "char",     "const",	  "continue", "default",  "do",
-	"double",   "else",   "enum",	  "extern",   "float",	  "for",      "goto",	  "if",
-	"inline",   "int",    "long",	  "register", "restrict", "return",   "short",	  "signed",
-	"sizeof",   "static", "struct",	  "switch",   "typedef",  "union",    "unsigned", "void",
-	"volatile", "while",  "at",	  "above",    "main",	  "bool",     "true",	  "false",
-	"asm",	    "typeof", "int32_t",  "int64_t",  "rt",	  "forward",  "backward", "update",
-	"begin",    "merge",  "plan",	  "roles",    "axes",	  "groups",   "params",	  "items",
-	"linux",    "unix",   "int8_t",	  "uint8_t",  "size_t",	  "linux_",   "NULL",
-	"merge_losses"};
 
 void emit_head(struct emitter *e, const char *what)
 {
 	text_add(e->out,
 		 "/* %s of plan `%s` (%s), written by planc %s.\n"
 		 " * Do not edit: change the plan. */\n",
-		 what, e->plan->name->text, e->plan->source->path, PLANC_VERSION);
-}
-
-const char *emit_name(struct emitter *e, const struct name *name)
-{
-	for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-		if (name_is(name, reserved[i]))
-			return arena_text(e->arena, "%s_", name->text);
-	if (!strncmp(name->text, "rt_", 3) || name->text[0] == '_')
-		return arena_text(e->arena, "x_%s", name->text);
-	return name->text;
-}
-
-char *emit_group(struct emitter *e, uint32_t factors)
-{
-	const struct program *p = e->program;
-	for (uint32_t i = 0; i < p->ngroups; i++)
-		if (p->groups[i].factors == factors)
-			return arena_text(e->arena, "GROUP_%s", p->groups[i].name->text);
-	BUG("no group of factors %x", factors);
-}
-
-char *emit_dim(struct emitter *e, uint32_t dim, bool logical, uint32_t cuts)
-{
-	const struct dim *d = &e->program->graph->model->dims[dim];
-	bool padded = !logical && d->padded != d->size;
-	char *text = arena_text(e->arena, "N_%s%s", d->name->text, padded ? "_PADDED" : "");
-	for (uint32_t f = 0; f < e->program->flow->factors.n; f++)
-		if (cuts >> f & 1)
-			text = arena_text(e->arena, "%s_%s", text,
-					  e->program->flow->factors.at[f].name->text);
-	for (char *c = text; *c; c++)
-		*c = (char)toupper((unsigned char)*c);
-	return text;
+		 what, e->plan->name->text, emit_comment(e, e->plan->source->path), PLANC_VERSION);
 }
 
 uint64_t emit_part(struct emitter *e, uint32_t dim, uint32_t cuts)
@@ -162,9 +118,24 @@ const char *emit_rt_type(enum rt_type type)
 	return names[type];
 }
 
-/* Copies a source line into a comment: what would end it, join lines or make a trigraph is broken
- * up; a comment of the plan is left out. */
-static char *comment_text(struct emitter *e, const char *line, uint32_t length)
+char *emit_comment(struct emitter *e, const char *text)
+{
+	struct text out = text_new(e->arena);
+	for (size_t left = strlen(text); left;) {
+		struct glyph glyph = utf8_glyph(text, left);
+		char c = *text, next = left > 1 ? text[1] : '\0';
+		text_raw(&out, glyph.text, strlen(glyph.text));
+		if ((c == '*' && next == '/') || (c == '/' && next == '*') ||
+		    (c == '?' && next == '?') || c == '\\')
+			text_raw(&out, " ", 1);
+		text += glyph.bytes;
+		left -= glyph.bytes;
+	}
+	return out.length ? out.at : arena_text(e->arena, "%s", "");
+}
+
+/* A source line without its blanks and its own comment, as a comment. */
+static char *source_text(struct emitter *e, const char *line, uint32_t length)
 {
 	struct text text = text_new(e->arena);
 	bool string = false;
@@ -181,13 +152,10 @@ static char *comment_text(struct emitter *e, const char *line, uint32_t length)
 		if (blank && !string && text.length && text.at[text.length - 1] == ' ')
 			continue;
 		text_raw(&text, blank ? " " : &c, 1);
-		if ((c == '*' && next == '/') || (c == '/' && next == '*') ||
-		    (c == '?' && next == '?') || c == '\\')
-			text_raw(&text, " ", 1);
 	}
 	while (text.length && text.at[text.length - 1] == ' ')
 		text.at[--text.length] = '\0';
-	return text.length ? text.at : arena_text(e->arena, "%s", "");
+	return emit_comment(e, text.length ? text.at : "");
 }
 
 /* Cuts a line of text at a space so that it has at most `columns` bytes, `...` included. */
@@ -200,6 +168,8 @@ static char *cut(char *text, size_t columns)
 		return text;
 	n -= 4;
 	while (n > 8 && text[n] != ' ')
+		n--;
+	while (n && ((unsigned char)text[n] & 0xc0) == 0x80)
 		n--;
 	memcpy(text + n, " ...", 5);
 	return text;
@@ -214,7 +184,7 @@ void emit_source(struct emitter *e, struct span span, const char *prefix)
 	const char *line = source_line(at.source, at.line, &length);
 	const char *where = sources_where(e->work->sources, e->arena, span);
 	char *head = arena_text(e->arena, "%s%s", prefix,
-				comment_text(e, where, (uint32_t)strlen(where)));
+				emit_comment(e, where));
 	text_add(e->out, "/* %s  %s */\n", head,
-		 cut(comment_text(e, line, length), COMMENT_COLUMNS - strlen(head)));
+		 cut(source_text(e, line, length), COMMENT_COLUMNS - strlen(head)));
 }

@@ -19,6 +19,7 @@ struct emitter {
 	bool piped;                    /* several stages: places are looked up by the role */
 	const char *const **segments;  /* by stage and segment: the name of its function */
 	const char *(*bodies)[BODIES]; /* by stage: names of the functions of its role */
+	struct c_names *names;         /* by emit_names */
 	struct work *work;
 	struct arena *arena;
 	struct text *out;
@@ -27,15 +28,9 @@ struct emitter {
 /* Head of a generated file: licence-free, names plan and version only. */
 void emit_head(struct emitter *e, const char *what);
 
-/* An identifier of the plan that C may use: keywords and names of the runtime get a `_`. */
-const char *emit_name(struct emitter *e, const struct name *name);
-/* "N_EMBED", "N_VOCAB_PADDED", "N_HEADS_TP": heads of a rank where factor tp cuts them. */
-char *emit_dim(struct emitter *e, uint32_t dim, bool logical, uint32_t cuts);
 /* Ranks of these factors where they do not divide the dim alone: tokens, which are cut together
  * with the samples in front of them. Else 1. */
 uint64_t emit_part(struct emitter *e, uint32_t dim, uint32_t cuts);
-/* "GROUP_dp": ranks that differ in these factors only. */
-char *emit_group(struct emitter *e, uint32_t factors);
 /* "N_BATCH * N_TOKENS", "N_BATCH * N_TOKENS / 4"; a number if the size has no dims. */
 char *emit_size(struct emitter *e, const struct size *size);
 /* "f32 [batch 4, tokens 128, embed 512 / 2]": of one copy on one rank; a number of elements for
@@ -51,9 +46,36 @@ const char *emit_type(enum rt_type type);
 const char *emit_suffix(enum rt_type type);
 /* "RT_F32" */
 const char *emit_rt_type(enum rt_type type);
+/* A path or another text of a user as it may stand in a comment: what would end or open one, join
+ * lines or make a trigraph is broken up, what cannot be seen is spelt out. */
+char *emit_comment(struct emitter *e, const char *text);
 /* A comment line with the place and the text of the source line under a span; nothing for nowhere.
  */
 void emit_source(struct emitter *e, struct span span, const char *prefix);
+
+/* ---- names (emit_names.c) ---- */
+
+/* Gives buffers, parameters and groups of all stages names that C takes, each its own. */
+void emit_names(struct emitter *e);
+
+/* Buffers of all stages, each once. */
+struct named {
+	const struct buffer *buffer;
+	const char *text;
+};
+struct names {
+	VEC(struct named) all;
+};
+const struct names *emit_buffers(const struct emitter *e);
+/* "attention_q": the variable; what stands behind `place_` and `PLACE_`. */
+const char *emit_buffer(const struct emitter *e, uint32_t buffer);
+/* "layer_mlp_weight": what stands behind `ALL_`, `SLICE_`, `FLAT_` and `LAYER_`. */
+const char *emit_param_name(const struct emitter *e, uint32_t param);
+/* "GROUP_dp": an index into the program's groups; ranks that differ in these factors only. */
+const char *emit_group_at(const struct emitter *e, uint32_t group);
+const char *emit_group(const struct emitter *e, uint32_t factors);
+/* "N_EMBED", "N_VOCAB_PADDED", "N_HEADS_TP": heads of a rank where factor tp cuts them. */
+const char *emit_dim(struct emitter *e, uint32_t dim, bool logical, uint32_t cuts);
 
 /* ---- stages (emit_stages.c) ---- */
 
@@ -78,11 +100,6 @@ uint32_t variants_add(struct emitter *e, struct variants *variants, uint32_t fir
 
 /* All segments of all stages; sets e->segments. */
 struct variants *emit_segments(struct emitter *e);
-/* Buffers of all stages by name, each once. */
-struct names {
-	VEC(const struct buffer *) all;
-};
-struct names emit_buffers(struct emitter *e);
 /* Address of the place of a buffer, as a table has it. */
 const char *emit_place_of(struct emitter *e, uint32_t buffer);
 

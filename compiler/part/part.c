@@ -33,6 +33,25 @@ static bool refuse(const struct plan *plan, struct work *work)
 	return refused;
 }
 
+bool part_cuts_inner(const struct flow *flow, const struct param *p)
+{
+	const struct spread *spread = &flow->spreads[p->weight.at];
+	uint32_t inner = 0;
+	for (uint32_t k = 1; k < p->rows.n; k++)
+		inner |= spread_cuts(spread, &flow->factors, p->rows.at[k]);
+	for (uint32_t k = 1; k < p->columns.n; k++)
+		inner |= spread_cuts(spread, &flow->factors, p->columns.at[k]);
+	return inner != 0;
+}
+
+static void note_inner(const struct flow *flow, struct work *work)
+{
+	for (uint32_t i = 0; i < flow->graph.nparams && work->check_only; i++)
+		if (part_cuts_inner(flow, &flow->graph.params[i]))
+			diag_add(work->diags, N0901, flow->graph.params[i].span,
+				 "this version cannot emit a weight cut along an inner dim yet");
+}
+
 /* Which segment a node belongs to, as a number. */
 static uint32_t home_of(const struct graph_node *node)
 {
@@ -395,6 +414,7 @@ bool part_build(const struct graph *graph, struct program *out, struct work *wor
 	*out = (struct program){.plan = graph->plan};
 	if (refuse(graph->plan, work) || !flow_build(graph, flow, work))
 		return false;
+	note_inner(flow, work);
 	const struct graph *local = &flow->graph;
 	struct lower l = {.plan = graph->plan, .model = graph->model, .work = work, .program = out,
 			  .stages = stages};

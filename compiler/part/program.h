@@ -196,6 +196,10 @@ struct program {
  * at its place, unless work->check_only) or a size over 64 bits (E0114). */
 bool part_build(const struct graph *graph, struct program *out, struct work *work);
 
+/* True of a weight that is cut elsewhere than along the outermost dim of a side: N0901, since a
+ * rank's part of it is no block of rows or columns. */
+bool part_cuts_inner(const struct flow *flow, const struct param *param);
+
 /* BUG() unless: every use names a buffer, reads follow writes, the schedules of all stages go
  * through together (turns.h), stages agree on what they hand on and in which order they add up. */
 void program_verify(const struct program *program);

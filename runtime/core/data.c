@@ -119,14 +119,14 @@ static int load_held(struct rt *rt, int64_t window, const struct rt_load_batch *
 	if (window < rt->source.windows)
 		return data_window(&rt->data->held, window, args->length, tokens, targets);
 	mask(tokens, 0, args->length, 0);
-	mask(targets, 0, args->length, -1);
+	mask(targets, 0, args->length, RT_NO_TARGET);
 	return 0;
 }
 
 static void load_prompt(const struct batch_source *source, const struct rt_load_batch *args)
 {
 	mask(args->tokens, 0, args->batch * args->length, 0);
-	mask(args->targets, 0, args->batch * args->length, -1);
+	mask(args->targets, 0, args->batch * args->length, RT_NO_TARGET);
 	for (int64_t i = 0; args->tokens != NULL && i < source->prompt_length; i++)
 		args->tokens[i] = source->prompt[i];
 }

@@ -101,6 +101,19 @@ static int check_plan(const struct rt_plan *plan)
 	return check_lanes(plan);
 }
 
+/* A prompt is bytes of the vocabulary. */
+static int check_sample(const struct launch *launch)
+{
+	const char *text = launch->options.sample;
+	int64_t vocab = launch->plan->train.vocab;
+	for (size_t i = 0; text != NULL && text[i] != '\0'; i++)
+		if ((unsigned char)text[i] >= vocab)
+			return rt_fail("option `--sample`: byte %d at offset %zu, the vocabulary "
+				       "has %lld",
+				       (unsigned char)text[i], i, (long long)vocab);
+	return 0;
+}
+
 static int check_options(const struct launch *launch)
 {
 	const struct rt_plan *plan = launch->plan;
@@ -110,7 +123,7 @@ static int check_options(const struct launch *launch)
 		return rt_fail("option `--sample` needs a plan whose data is bytes(..)");
 	if (launch->options.bigram && !bytes)
 		return rt_fail("option `--bigram` needs a plan whose data is bytes(..)");
-	return 0;
+	return check_sample(launch);
 }
 
 /* What this process has printed has arrived. */
@@ -125,8 +138,6 @@ static int flush_output(void)
 static int print_bigram(const struct launch *launch)
 {
 	int64_t windows = data_validation_windows(&launch->data, &launch->plan->train);
-	if (windows == 0)
-		return rt_fail("option `--bigram` needs held-out data");
 	printf("bigrams (add-one)  cross-entropy %.4f nats a byte, on the held-out bytes\n",
 	       data_bigram(&launch->data, windows));
 	return flush_output();
@@ -146,21 +157,43 @@ static int rank_body(struct world *world, void *argument)
 	return failed;
 }
 
-static int open_inputs(struct launch *launch)
+static int open_data(struct launch *launch)
 {
-	RT_TRY(check_plan(launch->plan));
-	RT_TRY(check_options(launch));
 	RT_TRY(data_open(&launch->data, launch->plan, &launch->options));
-	if (launch->options.init != NULL)
-		RT_TRY(weights_open(&launch->init, launch->plan, launch->options.init));
-	RT_TRY(files_check(&launch->options, &launch->data));
+	return launch->options.init != NULL
+		       ? weights_open(&launch->init, launch->plan, launch->options.init)
+		       : 0;
+}
+
+/* Options that do not go with the data. */
+static int check_with_data(const struct launch *launch)
+{
+	if (launch->options.bigram && launch->data.held.windows == 0)
+		return rt_fail("option `--bigram` needs held-out data");
+	return files_check(&launch->options, &launch->data);
+}
+
+static int try_outputs(const struct launch *launch)
+{
 	if (launch->options.save != NULL)
 		RT_TRY(weights_writable(launch->options.save));
 	if (launch->options.dump_gradients != NULL)
 		RT_TRY(weights_writable(launch->options.dump_gradients));
-	if (launch->options.bigram)
-		RT_TRY(print_bigram(launch));
-	return 0;
+	return launch->options.bigram ? print_bigram(launch) : 0;
+}
+
+/* An exit code, after rt_fail unless it is 0. */
+static int open_inputs(struct launch *launch)
+{
+	if (check_plan(launch->plan) != 0)
+		return RT_EXIT_FAULT;
+	if (check_options(launch) != 0)
+		return RT_EXIT_USAGE;
+	if (open_data(launch) != 0)
+		return RT_EXIT_FAULT;
+	if (check_with_data(launch) != 0)
+		return RT_EXIT_USAGE;
+	return try_outputs(launch) != 0 ? RT_EXIT_FAULT : 0;
 }
 
 /* "9.06 K": a count for people. */
@@ -313,7 +346,8 @@ int rt_main(int argc, char **argv, const struct rt_plan *plan)
 		return flush_output() != 0 ? fail(RT_EXIT_FAULT) : 0;
 	}
 	share_cores(&launch, argv);
-	int code = open_inputs(&launch) != 0 ? fail(RT_EXIT_FAULT) : run_ranks(&launch);
+	int code = open_inputs(&launch);
+	code = code != 0 ? fail(code) : run_ranks(&launch);
 	weights_close(&launch.init);
 	data_close(&launch.data);
 	return code;

@@ -26,7 +26,8 @@ struct option {
 
 static const struct option table[] = {
 	{"steps", "N", COUNT, 0, ANY, AT(steps), "optimizer steps"},
-	{"seed", "N", COUNT, 0, (int64_t)1 << 53, AT(seed), "seed of weights, order and dropout"},
+	{"seed", "N", COUNT, 0, ((int64_t)1 << 53) - 1, AT(seed),
+	 "seed of weights, order and dropout"},
 	{"threads", "N", COUNT, 1, CPU_MAX_THREADS, AT(threads), "threads a rank"},
 	{"data", "GLOB", TEXT, 0, 0, AT(data), "training data"},
 	{"validation", "GLOB", TEXT, 0, 0, AT(validation), "held-out data"},
@@ -145,6 +146,8 @@ static int check_together(const struct rt_options *options)
 {
 	if (options->save_every > 0 && options->save == NULL)
 		return rt_fail("option `--save-every` needs `--save FILE`");
+	if (options->log_tensors && options->log == NULL)
+		return rt_fail("option `--log-tensors` needs `--log FILE`");
 	if (options->threads > CPU_MAX_THREADS)
 		return rt_fail("the plan asks for %lld threads a rank, the most are %d: use "
 			       "`--threads N`",
@@ -152,13 +155,24 @@ static int check_together(const struct rt_options *options)
 	return 0;
 }
 
-static int parse_one(struct rt_options *options, int argc, char **argv, int *i)
+/* Of two values one would be lost; a flag may be repeated. */
+static int note_given(bool given[OPTIONS], const struct option *option)
+{
+	size_t i = (size_t)(option - table);
+	if (given[i] && option->kind != FLAG)
+		return rt_fail("option `--%s` is given twice", option->name);
+	given[i] = true;
+	return 0;
+}
+
+static int parse_one(struct rt_options *options, int argc, char **argv, int *i, bool *given)
 {
 	const char *value;
 	const struct option *option = find(argv[*i], &value);
 	if (option == NULL)
 		return rt_fail("unknown %s `%s`", argv[*i][0] == '-' ? "option" : "argument",
 			       argv[*i]);
+	RT_TRY(note_given(given, option));
 	if (option->kind == FLAG) {
 		if (value != NULL)
 			return rt_fail("option `--%s` takes no value", option->name);
@@ -179,9 +193,10 @@ static int parse_one(struct rt_options *options, int argc, char **argv, int *i)
 
 int rt_options_parse(struct rt_options *options, const struct rt_plan *plan, int argc, char **argv)
 {
+	bool given[OPTIONS] = {false};
 	set_defaults(options, plan);
 	for (int i = 1; i < argc; i++)
-		if (parse_one(options, argc, argv, &i) != 0)
+		if (parse_one(options, argc, argv, &i, given) != 0)
 			return -1;
 	return check_together(options);
 }

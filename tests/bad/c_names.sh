@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# c_names.sh PLANC: plans whose names are words of C, its headers or the emitter's own; the program
-# made of each has to compile.
+# c_names.sh PLANC: plans whose names are words of C, its headers or the emitter's own, or that C
+# cannot tell apart; the program made of each has to compile.
 set -u
 planc=${1:?usage: c_names.sh PLANC}
 case $planc in /*) ;; *) planc=$PWD/$planc ;; esac
@@ -11,9 +11,9 @@ trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 3
 failed=0
 
-# build NAME SED
+# build NAME SED [PLAN]
 build() {
-	sed "$2" "$here/c_names.plan" >"$1.plan"
+	sed "$2" "$here/${3:-c_names}.plan" >"$1.plan"
 	"$planc" build -q "$1.plan" -o "out_$1" >"$1.log" 2>&1 && return
 	failed=1
 	echo "FAILED $1"
@@ -28,5 +28,14 @@ build types 's/\<while\>/size_t/g; s/\<int\>/int64_t/g; s/\<for\>/bool/g; s/\<ma
 build own 's/\<while\>/rt_main/g; s/\<int\>/batch_size/g; s/\<for\>/layer/g; s/\<main\>/model/g
 	s/\<static\>/weight/g; s/\<double\>/schedule/g; s/\<struct\>/arena/g; s/\<return\>/PLAN_H/g'
 build path 's/"table"/"..\/..\/x y\\n*\/ \\"%s"/; s/"union"/"\/*"/; s/"typedef"/"\\\\"/'
+
+# of one plan, apart from each other
+build apart '' c_clash
+build axes 's/ { g = replicate(2) }//; s/\<g = 2/g = 4/' c_clash
+build copies 's/a_b = 2, a = 2, b = 2/tp_copies = 2, tp = 4/; s/over a_b/over tp_copies/
+	s/over a \* b/over tp/' c_clash
+build stages 's/data over a_b/pipeline over a_b/; s/\<RT_F64\>/rt_buffer/g' c_clash
+build lanes 's/steps .*/&\n  lanes = 4/; s/micro_batch  = 2/micro_batch  = 1/' c_clash
+build bf16 's/\<GROUP_a\>/uint16_t/g; s/\<N_E\>/x_above/g; s/= fp32/= mixed_bf16/' c_clash
 [ "$failed" -eq 0 ] && echo passed
 exit "$failed"

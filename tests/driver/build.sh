@@ -34,6 +34,47 @@ unset CC
 expect 0 run -v tiny.plan -P micro=2 -o here -- --steps 1
 grep -q 'planc: .*-std=c17' err || fail 'run took the program of another plan'
 
+# Held-out samples that fill no batch, and what follows a prompt, have no targets: a lookup of them
+# is zeros there, and they count nowhere.
+cat >targets.plan <<'E'
+plan targets
+edition 1
+import cpu from "std/devices/cpu.plan"
+cluster one { node { devices = 2 of cpu.core { memory = 256 MiB } } }
+mesh { a = 2 }
+architecture small {
+  size { layers, e, f, v, w }
+  tensor dims [v]
+  x = lookup(tokens, v -> e) as "table"
+  y = lookup(targets, w -> e) as "targets"
+  repeat layers as "h.{layer}" { x = x + linear(gelu(linear(x, e -> f) as "up"), f -> e) as "down" }
+  loss = cross_entropy(linear(x + y, e -> v) as "out", targets)
+}
+model m : small { layers = 2, e = 8, f = 16, v = 256, w = 256 }
+precision = fp32
+split { data over a }
+train {
+  seq_len = 16 tokens, global_batch = 4 seq, micro_batch = 2 seq, steps = 2, seed = 1
+  optimizer = adamw { lr = 1e-3, weight_decay = 0.1 }
+  data = bytes("text.txt")
+  validate { every = 1, share = 2 % }
+}
+E
+sed 's/split { data/split { tensor/; s/y = lookup(targets, w/y = lookup(targets, v/' \
+	targets.plan >parts.plan
+for plan in targets parts; do
+	expect 0 run $plan.plan -- --log $plan.log --sample ab 3
+	grep -q '"event":"validation"' $plan.log || fail "$plan: no validation"
+done
+
+# Options that do not go with the plan are found before the first step.
+sed 's/vocab    = 256/vocab    = 100/' tiny.plan >narrow.plan
+expect 2 run -A W0511 narrow.plan -- --log no --sample 0z 1
+holds err 'option `--sample`: byte 122 at offset 1, the vocabulary has 100'
+expect 2 run -A W0511 narrow.plan -- --log no --bigram
+holds err 'option `--bigram` needs held-out data'
+[ -e no ] && fail 'a step was taken'
+
 # No room for model.c, which comes after plan.h: no file is touched, and nothing else is left.
 sed 's/^plan .*/plan other/' tiny.plan >other.plan
 for file in here/*; do cksum "$file"; done >before

@@ -63,6 +63,27 @@ expect 0 emit 'tiny.plan' -o 'with blank' --depfile=tiny.d
 holds tiny.d 'with\ blank/model.c'
 holds tiny.d ': tiny.plan'
 
+# nothing is put over a file of the same program, or over what the plan is read from
+for name in Makefile clean; do
+	sed "s/^plan .*/plan $name/" tiny.plan >named.plan
+	expect 0 check named.plan
+	expect 3 emit named.plan -o named
+	holds err "a program cannot be called \`$name\`"
+	expect 3 build named.plan -o named
+	[ -e named ] && fail "$name: something was written"
+done
+mkdir own
+cp one/tiny.expanded.plan own
+cp tiny.plan own/tiny
+cp -r own kept
+for file in own/tiny.expanded.plan own/../own/tiny; do
+	expect 3 build $file -o own
+	holds err 'and the plan is read from it'
+done
+expect 3 emit own/tiny.expanded.plan -o own
+expect 3 emit own/tiny -o other --depfile=own/tiny
+diff -r own kept || fail 'an input was overwritten'
+
 # expand is input that emits the same program
 expect 0 expand tiny.plan -P micro=4
 cp out expanded.plan

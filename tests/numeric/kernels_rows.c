@@ -43,6 +43,9 @@ void test_lookup(void)
 	call_check(&call, list, 0);
 	check_bad_index(&call, 0, 40, 33);
 	check_bad_index(&call, 0, 0, -1);
+	call.in[0].value[5] = RT_NO_TARGET;
+	memset(want + 5 * width, 0, (size_t)width * sizeof *want);
+	call_check(&call, list, 0);
 	call_free(&call);
 	free(want);
 }

@@ -70,7 +70,7 @@ bad 'data file `outside.bin`: token 256 at offset 600, the vocabulary has 256' \
 	"$tokens" --data outside.bin
 { header 20240520 1 1000; cat outside.bin; } >outside2.bin
 bad 'data file `outside2.bin`: token 256 at offset 1624' "$tokens" --data outside2.bin
-expect 1 "$tokens" --data good.bin --bigram
+expect 2 "$tokens" --data good.bin --bigram
 says 'option `--bigram` needs a plan whose data is bytes(..)'
-expect 1 "$tokens" --data good.bin --sample x 1
+expect 2 "$tokens" --data good.bin --sample x 1
 says 'option `--sample` needs a plan whose data is bytes(..)'

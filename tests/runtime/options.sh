@@ -23,6 +23,10 @@ bad 'option `--sample`: `few` is not a whole number' --sample text few
 bad 'option `--quiet` takes no value' --quiet=yes
 bad 'option `--save-every` needs `--save FILE`' --save-every 3
 bad 'option `--data`: its GLOB is empty' --data ""
+bad 'option `--log-tensors` needs `--log FILE`' --log-tensors
+bad 'option `--steps` is given twice' --steps 1 --steps=2
+bad 'option `--seed`: `9007199254740992` is out of range' --seed 9007199254740992
+expect 0 "$bin/tiny_1" --steps 1 --quiet --quiet --seed 9007199254740991
 
 expect 0 "$bin/tiny_1" --help
 for option in steps data validation seed threads log log-tensors dump-gradients init save \
@@ -48,16 +52,16 @@ grep -q '^starting\|^warning' out && fail "it is not quiet"
 # One file for two options: refused before it is written.
 cp text.txt data.txt
 ln data.txt other
-expect 1 "$bin/tiny_1" --steps 1 --log both --save ./both
+expect 2 "$bin/tiny_1" --steps 1 --log both --save ./both
 says 'options `--log` and `--save` name one file, `both`'
 [ ! -e both ] || fail "it is written"
 for option in log save dump-gradients; do
-	expect 1 "$bin/tiny_1" --steps 1 --data data.txt "--$option" other
+	expect 2 "$bin/tiny_1" --steps 1 --data data.txt "--$option" other
 	says "option \`--$option\`: \`other\` is a file of the data"
 done
 cmp data.txt text.txt || fail "the data are written"
 expect 0 "$bin/tiny_1" --steps 1 --quiet --save both
-expect 1 "$bin/tiny_1" --steps 1 --log both --init both
+expect 2 "$bin/tiny_1" --steps 1 --log both --init both
 says 'options `--log` and `--init` name one file'
 expect 0 "$bin/tiny_1" --steps 1 --quiet --save both --init both
 expect 0 "$bin/tiny_1" --steps 1 --quiet --log /dev/null

@@ -9,11 +9,13 @@ KERNEL(lookup)
 	ELEM *y = args->out[0];
 	int64_t width = args->size[0], limit = args->size[1];
 	for (int64_t row = first; row < last; row++) {
-		if (index[row] < 0 || index[row] >= limit) {
+		if (index[row] == RT_NO_TARGET)
+			memset(y + row * width, 0, (size_t)width * sizeof(ELEM));
+		else if (index[row] < 0 || index[row] >= limit)
 			cpu_bad_index("lookup", row, index[row], limit);
-			continue;
-		}
-		memcpy(y + row * width, weight + index[row] * width, (size_t)width * sizeof(ELEM));
+		else
+			memcpy(y + row * width, weight + index[row] * width,
+			       (size_t)width * sizeof(ELEM));
 	}
 }
 
@@ -83,7 +85,7 @@ KERNEL(lookup_part)
 	int64_t width = args->size[0], limit = args->size[1], here = args->size[2];
 	for (int64_t row = first; row < last; row++) {
 		int64_t from = index[row] - args->size[3];
-		if (index[row] < 0 || index[row] >= limit)
+		if (index[row] != RT_NO_TARGET && (index[row] < 0 || index[row] >= limit))
 			cpu_bad_index("lookup_part", row, index[row], limit);
 		else if (from >= 0 && from < here)
 			memcpy(y + row * width, weight + from * width,

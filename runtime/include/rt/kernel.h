@@ -22,6 +22,9 @@ enum rt_row {
 	RT_ROWS
 };
 
+/* The target of a token without one: not counted, and looked up as zeros. */
+enum { RT_NO_TARGET = INT32_MIN };
+
 enum { RT_MAX_IN = 8, RT_MAX_OUT = 4, RT_MAX_SIZE = 20, RT_MAX_SCALAR = 6 };
 
 struct rt_args {
