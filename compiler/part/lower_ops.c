@@ -389,10 +389,11 @@ static uint32_t cut_in_rows(struct lower *l, struct tensor_id t, struct dims x, 
 /* Elements before this rank's rows, which are cut as one run. */
 static struct size rows_before(struct lower *l, struct tensor_id t, struct dims x, uint32_t rows)
 {
-	struct size before = size_in(l, t, dims_head(x, rows));
-	int64_t width = size_of(l, dims_tail(x, x.n - rows), 1).value;
-	before.factor *= width;
-	before.value *= width;
+	struct size before = size_of(l, x, 1), here = size_in(l, t, dims_head(x, rows));
+	for (uint32_t i = 0; i < rows; i++) {
+		before.cuts[i] = here.cuts[i];
+		before.value /= (int64_t)factors_ranks(&l->flow->factors, here.cuts[i]);
+	}
 	return size_index(l, before);
 }
 
