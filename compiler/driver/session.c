@@ -138,6 +138,8 @@ int session_close(struct session *session)
 {
 	int code = session->told ? 0 : session_tell(session);
 
+	for (uint32_t i = session->folders.n; i-- > 0;)
+		rmdir(session->folders.at[i]); /* which keeps what has files */
 	open_session = NULL;
 	arena_delete(session->work.scratch);
 	arena_delete(session->work.keep);
@@ -249,7 +251,10 @@ bool session_folder(struct session *session, const char *path)
 		if (kept && kept != '/')
 			continue;
 		*at = '\0';
-		if (mkdir(copy, 0777) && errno != EEXIST)
+		if (!mkdir(copy, 0777))
+			vec_push(session->work.keep, &session->folders,
+				 arena_text(session->work.keep, "%s", copy));
+		else if (errno != EEXIST)
 			return session_cannot_write(session, copy);
 		*at = kept;
 		if (!kept)

@@ -25,13 +25,14 @@ struct session {
 	struct text lines; /* human lines after the diagnostics: summaries, files that differ */
 	VEC(struct outcome *) outcomes;
 	VEC(const struct source *) inputs; /* files read, in order */
+	struct strings folders; /* that were made, from the outermost on */
 	bool differs;      /* fmt --check, emit --check, diff --exit-code: exit code 1 */
 	const char *revision; /* "main:" while a file of a git revision is compiled, or NULL */
 	bool told;         /* the output was printed */
 };
 
 void session_open(struct session *session, int argc, char **argv);
-/* Prints everything and gives the exit code. */
+/* Prints everything and gives the exit code. Folders that were made and got no file are removed. */
 int session_close(struct session *session);
 /* Prints what there is before planc becomes another program; 0 if all could be written. */
 int session_tell(struct session *session);

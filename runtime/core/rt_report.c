@@ -90,15 +90,19 @@ static struct rt_text *begin(struct report *report, const char *event)
 	return &report->line;
 }
 
+/* A line that does not fit the disk is not there at all, unless the log is no file. */
 static int end(struct report *report)
 {
 	rt_text_add(&report->line, "}\n");
 	if (report->line.full)
 		return rt_fail("a line of the log is too long");
-	if (rt_write(report->log, report->line.at, report->line.used) != 0)
-		return rt_fail("cannot write the log `%s`: %s", report->rt->options->log,
-			       strerror(errno));
-	return 0;
+	off_t before = lseek(report->log, 0, SEEK_CUR);
+	if (rt_write(report->log, report->line.at, report->line.used) == 0)
+		return 0;
+	rt_fail("cannot write the log `%s`: %s", report->rt->options->log, strerror(errno));
+	if (before >= 0 && ftruncate(report->log, before) == 0)
+		lseek(report->log, before, SEEK_SET);
+	return -1;
 }
 
 void report_start(struct report *report)

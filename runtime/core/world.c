@@ -29,12 +29,16 @@ struct rank_words {
 struct world_shared {
 	struct rt_fault fault;
 	_Alignas(LINE) _Atomic int stop;
+	_Atomic int asked; /* 1 + the rank that got the signal; 0: the parent did */
 	_Atomic(const char *) writing; /* argv lies at one address in all ranks */
 	struct rank_words ranks[];
 };
 
-/* The one thing a signal handler of a rank touches. */
-static _Atomic int *stop_word;
+/* What a signal handler of a rank touches. */
+static struct {
+	_Atomic int *stop, *asked;
+	int rank;
+} of_signals;
 
 static void *map_shared(const char *name, size_t bytes)
 {
@@ -142,14 +146,17 @@ uint64_t world_read(const struct world *world, uint64_t round, int rank)
 static void ask_stop(int signal_number)
 {
 	int none = 0;
-	atomic_compare_exchange_strong(stop_word, &none, signal_number);
+	if (atomic_compare_exchange_strong(of_signals.stop, &none, signal_number))
+		atomic_store(of_signals.asked, of_signals.rank + 1);
 }
 
 /* The parent hears Ctrl-C for all; SIGTERM to one rank asks all. */
 static void rank_signals(struct world *world, const sigset_t *mask)
 {
 	struct sigaction action = {.sa_handler = ask_stop, .sa_flags = SA_RESTART};
-	stop_word = &world->shared->stop;
+	of_signals.stop = &world->shared->stop;
+	of_signals.asked = &world->shared->asked;
+	of_signals.rank = world->rank;
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
 	action.sa_handler = SIG_IGN;
@@ -178,9 +185,10 @@ struct watch {
 	struct world *world;
 	pid_t *pids;
 	int alive, code, signals; /* code of the first rank that failed */
-	bool failed, killed;
+	bool failed, killed, said;
 	int64_t deadline; /* milliseconds; once failed */
 	int64_t heard;	  /* the first signal */
+	int64_t noticed;  /* that a rank got one */
 	long long oom_kills;
 };
 
@@ -284,6 +292,22 @@ static void hear(struct watch *watch, int signal_number)
 		kill_all(watch);
 }
 
+/* The signal that a rank got alone. Where it went to all, the parent hears it as well, maybe a
+ * moment later: `last` is when there is no later. */
+static void say_asked(struct watch *watch, bool last)
+{
+	int asked = atomic_load(&watch->world->shared->asked);
+	if (asked == 0 || watch->said || watch->signals > 0)
+		return;
+	int64_t now = milliseconds();
+	watch->noticed = watch->noticed > 0 ? watch->noticed : now;
+	if (!last && now - watch->noticed < POLL_MILLISECONDS / 2)
+		return;
+	watch->said = true;
+	rt_log("SIG%s to rank %d: stopping at the end of this step",
+	       sigabbrev_np(world_stop(watch->world)), asked - 1);
+}
+
 /* People count steps from 1. */
 static void say_fault(const struct rt_fault *fault)
 {
@@ -302,6 +326,7 @@ static int supervise(struct watch *watch, const sigset_t *signals)
 		struct timespec poll = {.tv_nsec = POLL_MILLISECONDS * 1000L * 1000L};
 		hear(watch, sigtimedwait(signals, NULL, &poll));
 		reap(watch);
+		say_asked(watch, watch->alive == 0);
 		if (watch->failed && !watch->killed && milliseconds() > watch->deadline)
 			kill_all(watch);
 	}

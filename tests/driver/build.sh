@@ -82,4 +82,7 @@ for file in here/*; do cksum "$file"; done >before
 [ $? -eq 3 ] || fail "no room: exit code not 3: $(cat said)"
 grep -q E0702 said || fail "no room: $(cat said)"
 for file in here/*; do cksum "$file"; done | cmp -s - before || fail 'no room: files were touched'
+(ulimit -f 64; "$planc" emit -q other.plan -o new/folder) >said 2>&1
+[ $? -eq 3 ] || fail "no room for new files: exit code not 3: $(cat said)"
+[ -e new ] && fail 'no room: an empty folder is left'
 finish

@@ -23,6 +23,17 @@ full "$bin/tiny_2" --steps 1 --quiet
 full "$bin/tiny_2" --dry-run
 full "$bin/tiny_2" --steps 1
 
+# A disk that gets full: the log ends in a whole line.
+code=0
+(
+	ulimit -f 800
+	exec "$bin/tiny_1" --steps 100000 --quiet --log log --log-tensors
+) >out 2>err || code=$?
+[ "$code" -eq 1 ] || fail "exit code $code with a full disk"
+says 'cannot write the log `log`: File too large'
+[ "$(wc -c <log)" -gt 100000 ] || fail "a short log"
+tail -1 log | grep -q '^{.*}$' && [ -z "$(tail -c1 log)" ] || fail "half a line: $(tail -1 log)"
+
 # The reader goes during the training: the end of the step, and what is asked for then.
 {
 	"$bin/tiny_2" --steps 1000 --save saved 2>err || echo $? >code

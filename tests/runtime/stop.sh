@@ -86,3 +86,4 @@ kill -s TERM "$(children "$program" | sed -n 2p)"
 code=0
 wait "$program" || code=$?
 [ "$code" -eq 143 ] || fail "SIGTERM to a rank: exit code $code"
+says 'SIGTERM to rank 1: stopping at the end of this step'
