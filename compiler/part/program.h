@@ -26,7 +26,7 @@ enum life {
 };
 
 struct buffer {
-	const struct name *name; /* an identifier in emitted text: "attention_q", unique */
+	const struct name *name; /* for people: "attention_q"; emit makes it unique */
 	struct span span;
 	enum item item;
 	const char *part;        /* sub-line of the item in the table ("logits"), or NULL */

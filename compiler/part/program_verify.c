@@ -8,11 +8,6 @@
 #include "part/proof.h"
 #include "part/turns.h"
 
-static const char *buffer_name(const struct program *p, uint32_t buffer)
-{
-	return p->buffers[buffer].name->text;
-}
-
 static void verify_use(const struct program *p, uint32_t segment, uint32_t at,
 		       const struct use *use, bool *written)
 {
@@ -172,14 +167,6 @@ static void verify_past(const struct program *first, const struct program *last)
 	}
 }
 
-static void verify_names(const struct program *p)
-{
-	for (uint32_t i = 0; i < p->nbuffers; i++)
-		for (uint32_t k = 0; k < i; k++)
-			BUG_IF(p->buffers[i].name == p->buffers[k].name, "two buffers `%s`",
-			       buffer_name(p, i));
-}
-
 static void verify_role(const struct program *p, const struct role *role)
 {
 	const struct body *bodies[] = {&role->start,	&role->begin,	   &role->forward,
@@ -194,7 +181,6 @@ static void verify_role(const struct program *p, const struct role *role)
 static void verify_program(const struct program *program, struct arena *arena)
 {
 	bool *written = ARENA_ARRAY(arena, bool, program->nbuffers + 1);
-	verify_names(program);
 	for (uint32_t i = 0; i < program->nsegments; i++)
 		for (uint32_t k = 0; k < program->segments[i].nsteps; k++)
 			verify_step(program, i, k, written);

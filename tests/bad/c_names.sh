@@ -37,5 +37,15 @@ build copies 's/a_b = 2, a = 2, b = 2/tp_copies = 2, tp = 4/; s/over a_b/over tp
 build stages 's/data over a_b/pipeline over a_b/; s/\<RT_F64\>/rt_buffer/g' c_clash
 build lanes 's/steps .*/&\n  lanes = 4/; s/micro_batch  = 2/micro_batch  = 1/' c_clash
 build bf16 's/\<GROUP_a\>/uint16_t/g; s/\<N_E\>/x_above/g; s/= fp32/= mixed_bf16/' c_clash
+letters='s/"start.down"/"9"/; s/"start.up"/"+"/; s/"table"/"."/; s/"out"/" "/; s/"norm"/"重み"/'
+own='s/\<first\>/workspace/g; s/\<GROUP_a\>/control/g; s/\<N_E\>/carried_x_add/g'
+stages='s/data over a_b/pipeline over a_b/'
+build dots 's/"start.down"/"a.b"/; s/"start.up"/"a_b"/' c_clash
+build pieces 's/"start.down"/"a_0"/; s/"start.up"/"a[0]"/' c_clash
+build letters "$letters" c_clash
+build letters_of_stages "$stages; $letters" c_clash
+build buffers "$own" c_clash
+build buffers_of_stages "$stages; $own" c_clash
+build slices "s/data over a_b/zero 3 over a_b\\n  &/; $letters; $own" c_clash
 [ "$failed" -eq 0 ] && echo passed
 exit "$failed"
