@@ -83,8 +83,8 @@ static void find_changes(struct diff *d)
 
 static void add_figure(struct diff *d, struct figure figure)
 {
-	figure.differs =
-		strcmp(figure.from, figure.to) || figure.a < figure.b || figure.a > figure.b;
+	figure.differs = strcmp(figure.from, figure.to) || figure.a < figure.b ||
+			 figure.a > figure.b;
 	vec_push(d->arena, &d->figures, figure);
 }
 
@@ -182,11 +182,11 @@ static void add_step(struct diff *d, const struct verdict *a, const struct verdi
 				      num_grouped(d->arena, (uint64_t)b->plan->micro_batches),
 				      (double)a->plan->micro_batches,
 				      (double)b->plan->micro_batches, false});
-	add_figure(d,
-		   (struct figure){"tokens a step", "tokens_per_step",
-				   num_grouped(d->arena, a->tokens_per_step),
-				   num_grouped(d->arena, b->tokens_per_step),
-				   (double)a->tokens_per_step, (double)b->tokens_per_step, false});
+	add_figure(d, (struct figure){"tokens a step", "tokens_per_step",
+				      num_grouped(d->arena, a->tokens_per_step),
+				      num_grouped(d->arena, b->tokens_per_step),
+				      (double)a->tokens_per_step, (double)b->tokens_per_step,
+				      false});
 	add_figure(d, (struct figure){"arithmetic a step", "flops", "100.0 %",
 				      percent(work[0] > 0 ? work[1] / work[0] : 1, d->arena),
 				      work[0], work[1], false});

@@ -46,7 +46,7 @@ bool part_cuts_inner(const struct flow *flow, const struct param *p)
 
 static void note_inner(const struct flow *flow, struct work *work)
 {
-	for (uint32_t i = 0; i < flow->graph.nparams && work->check_only; i++)
+	for (uint32_t i = 0; i < flow->graph.nparams; i++)
 		if (part_cuts_inner(flow, &flow->graph.params[i]))
 			diag_add(work->diags, N0901, flow->graph.params[i].span,
 				 "this version cannot emit a weight cut along an inner dim yet");
@@ -414,7 +414,8 @@ bool part_build(const struct graph *graph, struct program *out, struct work *wor
 	*out = (struct program){.plan = graph->plan};
 	if (refuse(graph->plan, work) || !flow_build(graph, flow, work))
 		return false;
-	note_inner(flow, work);
+	if (work->check_only)
+		note_inner(flow, work);
 	const struct graph *local = &flow->graph;
 	struct lower l = {.plan = graph->plan, .model = graph->model, .work = work, .program = out,
 			  .stages = stages};

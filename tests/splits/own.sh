@@ -53,17 +53,22 @@ axes='ta = 2 within node, tb = 2 within node'
 head='x = lookup(tokens, v -> e) as "table" + lookup(position, t -> e) as "place"'
 loss='loss = cross_entropy(linear(x, e -> v) as "out", targets)'
 
-# A sum over both axes that both cut afterwards: the inner cut was made before the outer one.
-architecture="architecture own {
-size { layers, e, h, g, c, v, t }
-tensor dims [h, g]
+# own SIZES CUTS LAYER: sets $architecture
+own() {
+	architecture="architecture own {
+size { layers, e, $1, v, t }
+tensor dims [$2]
 $head
 repeat layers as \"l.{layer}\" {
-  q = linear(x, e -> [h, c]) as \"q\"
-  x = x + linear(linear(q, c -> g) as \"y\", [h, g] -> e) as \"o\"
+$3
 }
 $loss
 }"
+}
+
+# A sum over both axes that both cut afterwards: the inner cut was made before the outer one.
+own 'h, g, c' 'h, g' "  q = linear(x, e -> [h, c]) as \"q\"
+  x = x + linear(linear(q, c -> g) as \"y\", [h, g] -> e) as \"o\""
 model='own { layers = 1, e = 8, h = 4, g = 4, c = 2, v = 60, t = 8 }'
 layout one_axis 4 'tp = 4 within node' 'tensor over tp'
 layout two_axes 4 "$axes" 'tensor over ta * tb'
@@ -71,16 +76,8 @@ layout two_axes_inside_out 4 "$axes" 'tensor over tb * ta'
 layout two_axes_sequence 4 "$axes" 'tensor over ta * tb, sequence over ta * tb'
 
 # The same where a rule keeps a weight whole.
-architecture="architecture own {
-size { layers, e, h, d, v, t }
-tensor dims [h, d]
-$head
-repeat layers as \"l.{layer}\" {
-  b = linear(linear(x, e -> h) as \"a\", h -> d) as \"b\"
-  x = x + linear(b, d -> e) as \"o\"
-}
-$loss
-}"
+own 'h, d' 'h, d' "  b = linear(linear(x, e -> h) as \"a\", h -> d) as \"b\"
+  x = x + linear(b, d -> e) as \"o\""
 model='own { layers = 1, e = 8, h = 4, d = 4, v = 60, t = 8 }'
 whole='layer.b : d -> whole'
 layout two_axes_rule 4 "$axes" "tensor over ta * tb, $whole"
@@ -88,36 +85,20 @@ layout two_axes_rule_sequence 4 "$axes" "tensor over ta * tb, sequence over ta *
 
 # The same where an axis is two factors, one of copies.
 attention='x = x + linear(attend(q, k, k, mask = causal), [h, c] -> e) as "o"'
-architecture="architecture own {
-size { layers, e, h, g, c, d, v, t }
-tensor dims [h, g, d]
-$head
-repeat layers as \"l.{layer}\" {
-  q = linear(x, e -> [h, c]) as \"q\"
+own 'h, g, c, d' 'h, g, d' "  q = linear(x, e -> [h, c]) as \"q\"
   k = linear(x, e -> [g, c]) as \"k\"
   $attention
   n = linear(x, e -> d) as \"up\"
   m = linear(x, e -> [g, d]) as \"both\"
-  x = x + linear(n + m, [g, d] -> e) as \"down\"
-}
-$loss
-}"
+  x = x + linear(n + m, [g, d] -> e) as \"down\""
 model='own { layers = 1, e = 8, h = 4, g = 2, c = 2, d = 4, v = 60, t = 8 }'
 layout copies_added 4 'tp = 4 within node' \
 	'tensor over tp { g = replicate(2) }, layer.both : d -> whole, layer.down : d -> whole'
 
 # A mask goes by the place in a tensor that is cut by rows and within them.
-architecture="architecture own {
-size { layers, e, h, g, c, v, t }
-tensor dims [h, g]
-$head
-repeat layers as \"l.{layer}\" {
-  q = linear(x, e -> [h, c]) as \"q\"
+own 'h, g, c' 'h, g' "  q = linear(x, e -> [h, c]) as \"q\"
   k = dropout(linear(x, e -> [g, c]) as \"k\", rate = 20 %)
-  $attention
-}
-$loss
-}"
+  $attention"
 model='own { layers = 1, e = 8, h = 4, g = 2, c = 2, v = 60, t = 8 }'
 copies='tensor over ta * tb { g = replicate(2) }'
 layout dropout_rows_and_heads 4 "$axes" "$copies, sequence over ta * tb"

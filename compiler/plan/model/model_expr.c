@@ -192,16 +192,10 @@ static const char *columns_text(struct builder *builder, const struct model_call
 			  model_dims_text(builder->model, dims, builder->work->keep));
 }
 
-static const char *layout_text(struct builder *builder, const struct model_call *call)
+static const char *layout_text(const struct model_call *call)
 {
-	(void)builder;
 	return call->stored_in_out ? "stored [in, out]" : "stored [out, in]";
 }
-
-static const char *(*const common[])(struct builder *, const struct model_call *) = {
-	columns_text,
-	layout_text,
-};
 
 static bool has_bias(const struct model_call *call)
 {
@@ -223,15 +217,14 @@ static void report_joined(struct builder *builder, const struct model_name *name
 static void check_joined(struct builder *builder, const struct model_call *call,
 			 const struct model_call *before)
 {
-	for (size_t i = 0; i < sizeof common / sizeof *common; i++) {
-		const char *is = common[i](builder, call), *was = common[i](builder, before);
+	const char *is = columns_text(builder, call), *was = columns_text(builder, before);
 
-		if (!strcmp(is, was))
-			continue;
+	if (strcmp(is, was) != 0)
 		report_joined(builder, call->as, is, before->as, was);
-		return;
-	}
-	if (has_bias(call) && !has_bias(before))
+	else if (call->stored_in_out != before->stored_in_out)
+		report_joined(builder, call->as, layout_text(call), before->as,
+			      layout_text(before));
+	else if (has_bias(call) && !has_bias(before))
 		report_joined(builder, call->as, "with a bias", before->as, "without a bias");
 }
 
